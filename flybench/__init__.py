@@ -1,0 +1,3 @@
+"""flybench: how much faster speculative decoding is, how much accuracy it keeps, and how sure."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,79 @@
+"""Checks that configuration shares: allowed values, ranges, and plain data into dataclasses.
+
+Every refusal is one sentence that names the value, what is allowed and, for a slip of the pen, the
+closest known word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
+from difflib import get_close_matches
+from typing import Any, get_args, get_origin, get_type_hints
+
+from flybench.core import FlybenchError
+
+
+def allow(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Refuse a value that is not in `allowed`, naming the closest one."""
+    if value not in allowed:
+        raise FlybenchError(
+            f"{name}={value} is not known: choose one of {', '.join(allowed)}"
+            f"{suggestion(value, allowed)}."
+        )
+
+
+def positive(name: str, value: int) -> None:
+    """Refuse anything below 1."""
+    if value < 1:
+        raise FlybenchError(f"{name}={value} is not allowed: use a whole number of at least 1.")
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """` (did you mean X)` if a known word is close, else nothing."""
+    close = get_close_matches(word, list(known), n=1)
+    return f" (did you mean {close[0]})" if close else ""
+
+
+def build(kind: Any, value: Any, path: str) -> Any:
+    """Turn plain data into `kind`, a dataclass or a field's type, naming the path of what fails."""
+    if is_dataclass(kind):
+        if not isinstance(value, dict):
+            raise FlybenchError(f"{path}={value!r} must be a group with keys of its own.")
+        hints = get_type_hints(kind)
+        names = [entry.name for entry in fields(kind)]
+        for key in value:
+            if key not in names:
+                raise FlybenchError(
+                    f"{_join(path, key)} is not a setting: known ones there are "
+                    f"{', '.join(names)}{suggestion(str(key), names)}."
+                )
+        given = {key: build(hints[key], item, _join(path, key)) for key, item in value.items()}
+        try:
+            return kind(**given)
+        except TypeError as error:
+            raise FlybenchError(f"{path or 'the configuration'} is incomplete: {error}.") from error
+    return _scalar(kind, value, path)
+
+
+def _scalar(kind: Any, value: Any, path: str) -> Any:
+    options = get_args(kind)
+    if type(None) in options:
+        if value is None:
+            return None
+        (kind,) = (option for option in options if option is not type(None))
+        return build(kind, value, path)
+    if get_origin(kind) is tuple:
+        inner = get_args(kind)
+        if isinstance(value, list | tuple) and len(value) == len(inner):
+            return tuple(build(k, v, path) for k, v in zip(inner, value, strict=True))
+        raise FlybenchError(f"{path}={value!r} must be a list of {len(inner)} values.")
+    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+        return value
+    raise FlybenchError(f"{path}={value!r} must be of type {kind.__name__}.")
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else str(key)

@@ -1,0 +1,233 @@
+"""Every configuration group as a frozen dataclass, checked once, in full sentences.
+
+Hydra composes `conf/` and the command line into a tree; `RunConfig.from_tree` turns it into these
+objects and refuses what cannot work before a weight is loaded. Nothing here imports torch models.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from flybench.checks import allow, build, positive
+from flybench.core import FlybenchError
+
+DRAFT_MODEL_KINDS = ("model", "nested")
+
+
+@dataclass(frozen=True)
+class ModelRef:
+    """One model: where it is and how to load it.
+
+    `path` is a hub id, a folder, a .gguf file, `package:NAME` (a GGUF inside an installed package)
+    or `random:ARCH[:SEED]`. `skip_layers` [first, end) leaves a run of middle layers out.
+    """
+
+    path: str
+    revision: str | None = None
+    dtype: str = "auto"
+    device: str = "auto"
+    trust_remote_code: bool = False
+    skip_layers: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        allow("model dtype", self.dtype, ("auto", "fp32", "bf16", "fp16"))
+        if self.skip_layers is not None and not 1 <= self.skip_layers[0] < self.skip_layers[1]:
+            raise FlybenchError(
+                f"skip_layers={list(self.skip_layers)} is not allowed: give [first, end) with "
+                "1 <= first < end, so that the first layer stays."
+            )
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """A draft-target pair. `gpus` is how many 80 GB cards the target needs in its dtype."""
+
+    name: str
+    target: ModelRef
+    draft: ModelRef | None = None
+    gpus: int = 0
+    eagle3: str | None = None
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class DraftConfig:
+    """Who proposes. `draw` says how a draft model picks its tokens when the target samples."""
+
+    kind: str = "none"
+    ngram_max: int = 4
+    ngram_min: int = 1
+    lookup_tokens: int = 6
+    draw: str = "sample"
+
+    def __post_init__(self) -> None:
+        allow("method.draft.kind", self.kind, ("none", "lookup", *DRAFT_MODEL_KINDS))
+        allow("method.draft.draw", self.draw, ("sample", "greedy"))
+        positive("method.draft.lookup_tokens", self.lookup_tokens)
+        if not 1 <= self.ngram_min <= self.ngram_max:
+            raise FlybenchError(
+                f"method.draft.ngram_min={self.ngram_min} with ngram_max={self.ngram_max} is not "
+                "allowed: choose 1 <= ngram_min <= ngram_max."
+            )
+
+
+@dataclass(frozen=True)
+class VerifyConfig:
+    """Who decides: `exact` (lossless) or `fly` with its rule, gate θ and window W."""
+
+    kind: str = "exact"
+    rule: str = "official"
+    theta: float = 0.3
+    window: int = 6
+    at_temperature: str = "native"
+
+    def __post_init__(self) -> None:
+        allow("method.verify.kind", self.kind, ("exact", "fly"))
+        allow("method.verify.rule", self.rule, ("official", "paper", "vllm"))
+        allow("method.verify.at_temperature", self.at_temperature, ("native", "best_of_two"))
+        if math.isnan(self.theta) or self.theta < 0:
+            raise FlybenchError(
+                f"method.verify.theta={self.theta:g} is not allowed: use 0 (no gate) or more; "
+                "inf makes the rule exact."
+            )
+        if self.window < 0:
+            raise FlybenchError(
+                f"method.verify.window={self.window} is not allowed: use 0 (no window) or more."
+            )
+
+
+@dataclass(frozen=True)
+class MethodConfig:
+    """A drafter, a verifier and the draft length K."""
+
+    name: str
+    k: int = 0
+    draft: DraftConfig = DraftConfig()
+    verify: VerifyConfig = VerifyConfig()
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        if self.draft.kind == "none":
+            if self.k or self.verify.kind != "exact":
+                raise FlybenchError(
+                    f"method {self.name} has no drafter, so k must be 0 and verify.kind exact: "
+                    "remove the override or choose a method that drafts, such as spd or fly."
+                )
+            return
+        positive("method.k", self.k)
+        if self.verify.kind == "fly" and self.k <= self.verify.window:
+            raise FlybenchError(
+                f"method.k={self.k} with method.verify.window={self.verify.window} can never keep "
+                "a mismatch, because the window must fit in the draft after it: set method.k to "
+                f"at least {self.verify.window + 1} or make the window smaller."
+            )
+
+    @property
+    def needs_draft_model(self) -> bool:
+        return self.draft.kind in DRAFT_MODEL_KINDS
+
+
+@dataclass(frozen=True)
+class TaskConfig:
+    """What is asked. `path` points at local files; `chat_template` is auto, none or a file."""
+
+    name: str
+    kind: str
+    path: str | None = None
+    max_new_tokens: int = 512
+    chat_template: str = "auto"
+    num_fewshot: int | None = None
+    metric: str = "correct"
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        allow("task.kind", self.kind, ("demo", "gsm8k", "humaneval", "mt_bench"))
+        positive("task.max_new_tokens", self.max_new_tokens)
+
+
+@dataclass(frozen=True)
+class EngineConfig:
+    """How models run. dtype and device `auto` follow the machine; a model may set its own."""
+
+    kind: str = "eager"
+    dtype: str = "auto"
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        allow("engine.kind", self.kind, ("eager",))
+        allow("engine.dtype", self.dtype, ("auto", "fp32", "bf16", "fp16"))
+
+
+@dataclass(frozen=True)
+class SamplingConfig:
+    """Temperature 0 is greedy. A model's own sampling defaults are never applied."""
+
+    name: str = "greedy"
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """One cell: a model, a method, a task, and how to measure them."""
+
+    model: ModelConfig
+    method: MethodConfig
+    task: TaskConfig
+    engine: EngineConfig = EngineConfig()
+    sampling: SamplingConfig = SamplingConfig()
+    limit: int | None = None
+    offset: int = 0
+    seed: int = 0
+    warmup: int = 1
+    retention_margin: float = 0.01
+    out: str = "results"
+
+    # What decides the tokens; the rest (limit, offset, margin, …) may change between resumes.
+    KEYED: ClassVar[tuple[str, ...]] = ("model", "method", "task", "engine", "sampling", "seed")
+
+    def __post_init__(self) -> None:
+        if self.limit is not None:
+            positive("limit", self.limit)
+        if self.offset < 0:
+            raise FlybenchError(f"offset={self.offset} is not allowed: use 0 or more.")
+        if not 0 < self.retention_margin < 1:
+            raise FlybenchError(
+                f"retention_margin={self.retention_margin:g} is not allowed: use a share between "
+                "0 and 1, such as 0.01 for one per cent."
+            )
+        if self.method.needs_draft_model and self.model.draft is None:
+            raise FlybenchError(
+                f"method {self.method.name} needs a draft model, and model {self.model.name} has "
+                "none: add model.draft.path=… or choose method=lookup or method=ar."
+            )
+        best_of_two = self.method.verify.at_temperature == "best_of_two"
+        if best_of_two and self.method.needs_draft_model and self.method.draft.draw != "greedy":
+            raise FlybenchError(
+                "method.verify.at_temperature=best_of_two compares the target's samples with a "
+                "greedy draft: add method.draft.draw=greedy."
+            )
+
+    @classmethod
+    def from_tree(cls, tree: dict[str, Any]) -> RunConfig:
+        """Build the configuration from Hydra's resolved tree.
+
+        Raises:
+            FlybenchError: a key is unknown, a value has the wrong type or is not allowed.
+        """
+        return build(cls, tree, "")
+
+    def identity(self) -> dict[str, Any]:
+        """The part of the configuration that decides which tokens come out."""
+        return {name: asdict(self)[name] for name in self.KEYED}
+
+
+def digest(value: Any) -> str:
+    """A short stable hash of plain data."""
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()

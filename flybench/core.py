@@ -1,0 +1,219 @@
+"""The nouns that every stage shares; nothing here computes, loads or prints.
+
+A `Prompt` is decoded round by round (`Draft` → `TargetView` → `Verdict` → `Decision`) into a
+`Generation`; the generations of one sample make a `Record`; a task turns a record into a `Score`.
+
+Shapes: N = drafted nodes, V = vocabulary, m = accepted nodes. Batch is always 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+Message = dict[str, str]
+"""One chat message: ``{"role": "user" | "assistant" | "system", "content": text}``."""
+
+Finish = Literal["eos", "stop", "length"]
+
+
+class FlybenchError(Exception):
+    """A problem that the user can solve; its text is one sentence with the remedy."""
+
+
+class Fate(IntEnum):
+    """What became of one drafted token."""
+
+    UNVISITED = 0  # after the first rejection, or on a branch not taken
+    EXACT = 1  # equals the target's own choice
+    LOOSE = 2  # differs, and a loose rule kept it
+    STOCHASTIC = 3  # kept by rejection sampling
+    GATE = 4  # rejected: the target is sure here
+    WINDOW = 5  # rejected: the target disagrees again within the window
+    TAIL = 6  # rejected: the window does not fit in the draft
+    REJECTED = 7  # rejected by a rule that gives no reason
+
+    @property
+    def code(self) -> str:
+        """One letter, as records store it."""
+        return ".elsgwtr"[self]
+
+
+FATE_OF_CODE: dict[str, Fate] = {fate.code: fate for fate in Fate}
+ACCEPTED_FATES = (Fate.EXACT, Fate.LOOSE, Fate.STOCHASTIC)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One sample of a task, before any model has seen it.
+
+    `messages` is the conversation up to the first answer; each of `followups` is a further user
+    message, asked after the method's own previous answer. `reference` holds what the scorer needs.
+    """
+
+    sample_id: str
+    messages: tuple[Message, ...]
+    category: str
+    reference: dict[str, Any]
+    max_new_tokens: int
+    followups: tuple[str, ...] = ()
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Proposed tokens as a tree whose root is the last committed token.
+
+    `tokens` [N] int64; `parents` [N] int64, −1 for a child of the root, always before the child;
+    `probs` [N, V] is the law that each token was sampled from, None for a deterministic choice.
+    """
+
+    tokens: Tensor
+    parents: Tensor
+    probs: Tensor | None = None
+
+    @classmethod
+    def chain(cls, tokens: Tensor, probs: Tensor | None = None) -> Draft:
+        """A draft without branches: every token is the child of the one before it."""
+        parents = torch.arange(-1, tokens.shape[0] - 1, device=tokens.device)
+        return cls(tokens, parents, probs)
+
+    def __len__(self) -> int:
+        return self.tokens.shape[0]
+
+
+@dataclass(frozen=True)
+class TargetView:
+    """What the target says of a draft: `logits` [N+1, V] fp32, row 0 = root, row i+1 = node i."""
+
+    logits: Tensor
+
+
+class Decision(NamedTuple):
+    """A verdict on the host: plain numbers, at the price of the round's one synchronisation.
+
+    `nodes` are the accepted drafted nodes from the root down, `tokens` the ids to emit (theirs and
+    then the target's own), `fates` one letter a drafted node, `margins` the target's top-2 logit
+    gap at each emitted token.
+    """
+
+    nodes: list[int]
+    tokens: list[int]
+    fates: str
+    margins: list[float]
+
+    @property
+    def path(self) -> list[int]:
+        """The nodes to commit: the last emitted token is the next root and stays out of caches."""
+        return self.nodes[: len(self.tokens) - 1]
+
+    @property
+    def loose(self) -> int:
+        return sum(self.fates[node] == Fate.LOOSE.code for node in self.nodes)
+
+    def truncated(self, emitted: int) -> Decision:
+        """The same decision when only its first `emitted` (≥ 1) tokens are kept."""
+        return Decision(
+            self.nodes[:emitted], self.tokens[:emitted], self.fates, self.margins[:emitted]
+        )
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verifier's judgement, still on the device.
+
+    `accepted` [] is m; the first m entries of `path` [N] are the accepted nodes; `next_token` [] is
+    the correction or the bonus; `fates` [N] int64 holds a `Fate` for each node.
+    """
+
+    accepted: Tensor
+    path: Tensor
+    next_token: Tensor
+    fates: Tensor
+
+    def fetch(self, draft: Draft, view: TargetView) -> Decision:
+        """Copy the verdict to the host: the one synchronisation of a round."""
+        top2 = view.logits.topk(2, dim=-1).values
+        head = torch.stack([self.accepted, self.next_token])
+        # fp32 holds every id below 2**24 exactly, so that one tensor carries ids and margins.
+        packed = torch.cat(
+            [part.float() for part in (head, self.path, draft.tokens, self.fates)]
+            + [top2[:, 0] - top2[:, 1]]
+        ).tolist()
+        count, size = int(packed[0]), len(draft)
+        columns = [packed[2 + i * size : 2 + (i + 1) * size] for i in range(3)]
+        path, tokens, fates = ([int(value) for value in column] for column in columns)
+        margins = packed[2 + 3 * size :]
+        nodes = path[:count]
+        return Decision(
+            nodes=nodes,
+            tokens=[tokens[node] for node in nodes] + [int(packed[1])],
+            fates="".join(Fate(fate).code for fate in fates),
+            margins=[margins[row] for row in (0, *(node + 1 for node in nodes))],
+        )
+
+
+@dataclass(frozen=True)
+class Round:
+    """One draft-verify round. Counts are tokens kept after truncation; times are seconds."""
+
+    drafted: int
+    accepted: int
+    loose: int
+    emitted: int
+    fates: str
+    draft_s: float
+    verify_s: float
+    other_s: float
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One answer. `ids` are the kept tokens, an end-of-sequence id included; times in seconds."""
+
+    prompt_tokens: int
+    ids: list[int]
+    text: str
+    finish: Finish
+    margins: list[float]
+    rounds: list[Round]
+    prefill_s: float
+    first_token_s: float
+    total_s: float
+
+    @property
+    def decode_s(self) -> float:
+        return self.total_s - self.prefill_s
+
+
+@dataclass(frozen=True)
+class Record:
+    """Everything measured of one sample under one method; `error` is set instead of `turns`."""
+
+    sample_id: str
+    method: str
+    category: str
+    position: int  # 0 if this method ran first of the pair, 1 if second
+    prompt_sha256: str
+    turns: list[Generation] = field(default_factory=list)
+    peak_memory_bytes: int | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a task's scorer says of one record; `correct` is None where nothing judges it.
+
+    `metrics` holds every scoring rule's verdict in [0, 1]; `correct` repeats the task's main one.
+    """
+
+    sample_id: str
+    method: str
+    correct: float | None
+    metrics: dict[str, float]
+    extracted: str | None = None
+    reason: str = ""

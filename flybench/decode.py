@@ -1,0 +1,127 @@
+"""THE decode loop. Every method runs through it; plain decoding is the loop with empty drafts.
+
+One round: propose, score, judge, one copy to the host, truncate, commit, observe. Tokens are
+counted here and nowhere else, after truncation at an end-of-sequence id, a stop string or the cap.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from flybench.core import Decision, Draft, Finish, Generation, Round
+from flybench.draft.base import Drafter
+from flybench.engine.base import Target
+from flybench.measure import Clock
+from flybench.sampling import Sampling
+from flybench.verify.base import Verifier
+
+
+@dataclass(frozen=True)
+class StopRule:
+    """When an answer ends: an EOS id (kept), a stop string (kept to its last token), or the cap.
+
+    `detokenize` turns ids into text with special tokens spelled out.
+    """
+
+    eos_ids: frozenset[int]
+    max_new_tokens: int
+    stop_strings: tuple[str, ...] = ()
+    detokenize: Callable[[Sequence[int]], str] = lambda ids: ""
+
+    def cut(self, kept: Sequence[int], emitted: Sequence[int]) -> tuple[int, Finish | None]:
+        """How many of `emitted` (≥ 1 of them) to keep after `kept`, and why to end there, if so.
+
+        The first token that ends the answer decides; at one token EOS precedes stop, stop the cap.
+        """
+        # Every token but the first of a text spells at least one byte, so that this many reach back
+        # over the longest stop string.
+        reach = max((len(stop.encode()) for stop in self.stop_strings), default=0) + 1
+        for count, token in enumerate(emitted, start=1):
+            if token in self.eos_ids:
+                return count, "eos"
+            if self.stop_strings:
+                tail = self.detokenize([*kept, *emitted[:count]][-reach:])
+                if any(stop in tail for stop in self.stop_strings):
+                    return count, "stop"
+            if len(kept) + count >= self.max_new_tokens:
+                return count, "length"
+        return len(emitted), None
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A method ready to answer: its three parts, the draft length `k`, sampling and the clock."""
+
+    target: Target
+    drafter: Drafter
+    verifier: Verifier
+    k: int
+    sampling: Sampling
+    clock: Clock
+
+    def decode(self, prompt_ids: Sequence[int], stop: StopRule, seed: int = 0) -> Generation:
+        """Answer one prompt from a cold state; the text is left empty for the caller to fill.
+
+        Time starts before both prefills. The first token comes from the first round, so that
+        `first_token_s` includes its drafting.
+        """
+        generator = torch.Generator(self.target.device).manual_seed(seed)
+        answer: list[int] = []
+        margins: list[float] = []
+        rounds: list[Round] = []
+        finish: Finish | None = None
+        start = self.clock.now()
+        self.target.prefill(prompt_ids[:-1])
+        self.drafter.start(prompt_ids, generator)
+        prefilled = ended = self.clock.now()
+        first_token = 0.0
+        while finish is None:
+            context = [*prompt_ids, *answer]
+            began, began_mark = ended, self.clock.mark()
+            draft = self.drafter.propose(context, self.k)
+            drafted_mark = self.clock.mark()
+            view = self.target.score(context[-1], draft)
+            verdict = self.verifier.judge(draft, view, self.sampling, generator)
+            judged_mark = self.clock.mark()
+            decision = verdict.fetch(draft, view)
+            emitted, finish = stop.cut(answer, decision.tokens)
+            decision = decision.truncated(emitted)
+            self.target.commit(decision.path)
+            self.drafter.observe(draft, view, decision)
+            answer += decision.tokens
+            margins += decision.margins
+            ended = time.perf_counter()
+            first_token = first_token or ended - start
+            draft_s = self.clock.seconds(began_mark, drafted_mark)
+            verify_s = self.clock.seconds(drafted_mark, judged_mark)
+            rounds.append(_round(draft, decision, draft_s, verify_s, ended - began))
+        return Generation(
+            prompt_tokens=len(prompt_ids),
+            ids=answer,
+            text="",
+            finish=finish,
+            margins=margins,
+            rounds=rounds,
+            prefill_s=prefilled - start,
+            first_token_s=first_token,
+            total_s=self.clock.now() - start,
+        )
+
+
+def _round(
+    draft: Draft, decision: Decision, draft_s: float, verify_s: float, total_s: float
+) -> Round:
+    return Round(
+        drafted=len(draft),
+        accepted=len(decision.nodes),
+        loose=decision.loose,
+        emitted=len(decision.tokens),
+        fates=decision.fates,
+        draft_s=draft_s,
+        verify_s=verify_s,
+        other_s=max(total_s - draft_s - verify_s, 0.0),
+    )

@@ -1,0 +1,69 @@
+"""Prompt lookup: propose what followed the last words the previous time they appeared.
+
+Source: prompt lookup decoding (Saxena, 2023). Longest n-gram first, the most recent earlier
+occurrence wins (the FLy authors' code takes the earliest), no match proposes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import torch
+
+from flybench.core import Decision, Draft, TargetView
+
+
+class NgramIndex:
+    """A growing text and where each of its n-grams last ended: O(1) a token, and it can shrink."""
+
+    def __init__(self, longest: int, shortest: int) -> None:
+        self._lengths = range(longest, shortest - 1, -1)
+        self._ids: list[int] = []
+        self._ends: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def extend(self, ids: Iterable[int]) -> None:
+        """Append ids. An n-gram is indexed once it has a successor, so no suffix finds itself."""
+        for token in ids:
+            for ngram in self._ngrams(len(self._ids)):
+                self._ends[ngram].append(len(self._ids))
+            self._ids.append(token)
+
+    def truncate(self, length: int) -> None:
+        """Forget everything after the first `length` ids."""
+        for end in range(len(self._ids) - 1, length - 1, -1):
+            for ngram in self._ngrams(end):
+                self._ends[ngram].pop()
+        del self._ids[length:]
+
+    def follow(self, count: int) -> list[int]:
+        """Up to `count` ids that came after the last occurrence of the text's longest known end."""
+        for ngram in self._ngrams(len(self._ids)):
+            if ends := self._ends.get(ngram):
+                return self._ids[ends[-1] : ends[-1] + count]
+        return []
+
+    def _ngrams(self, end: int) -> Iterable[tuple[int, ...]]:
+        return (tuple(self._ids[end - n : end]) for n in self._lengths if n <= end)
+
+
+class LookupDrafter:
+    """Proposes from the sample's own text alone: a deterministic choice, without a draft model."""
+
+    def __init__(self, ngram_max: int, ngram_min: int, device: torch.device) -> None:
+        self._sizes = (ngram_max, ngram_min)
+        self._device = device
+
+    def start(self, prompt_ids: Sequence[int], generator: torch.Generator | None) -> None:
+        self._index = NgramIndex(*self._sizes)
+
+    def propose(self, context: Sequence[int], limit: int) -> Draft:
+        self._index.extend(context[len(self._index) :])
+        tokens = self._index.follow(limit)
+        return Draft.chain(torch.tensor(tokens, dtype=torch.long, device=self._device))
+
+    def observe(self, draft: Draft, view: TargetView, decision: Decision) -> None:
+        pass

@@ -1,0 +1,25 @@
+"""No drafter: the decode loop with empty drafts is plain autoregressive decoding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from flybench.core import Decision, Draft, TargetView
+
+
+class NoDrafter:
+    """Proposes nothing, so that every round is exactly one plain decode step."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._empty = Draft.chain(torch.empty(0, dtype=torch.long, device=device))
+
+    def start(self, prompt_ids: Sequence[int], generator: torch.Generator | None) -> None:
+        pass
+
+    def propose(self, context: Sequence[int], limit: int) -> Draft:
+        return self._empty
+
+    def observe(self, draft: Draft, view: TargetView, decision: Decision) -> None:
+        pass

@@ -1,0 +1,1 @@
+"""Loading models and running them; the only place that knows transformers' cache."""

@@ -1,0 +1,96 @@
+"""The eager engine: transformers' own forward pass and dynamic cache, on any device.
+
+The reference that faster engines are checked against. Caches are always full length: a sliding
+window is then a matter of the mask alone, and rolling back is cutting the end off.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from transformers import DynamicCache, PreTrainedModel
+
+from flybench.core import Draft, FlybenchError, TargetView
+
+ROLLBACK_SAFE_LAYERS = {"full_attention", "sliding_attention", "chunked_attention"}
+
+
+class EagerModel:
+    """A transformers causal model with a cache that can be rolled back.
+
+    Raises:
+        FlybenchError: the model keeps state that cannot be rolled back (linear attention and the
+            like).
+    """
+
+    def __init__(self, model: PreTrainedModel, vocab_size: int) -> None:
+        text_config = model.config.get_text_config()
+        unsafe = set(getattr(text_config, "layer_types", None) or []) - ROLLBACK_SAFE_LAYERS
+        if unsafe:
+            raise FlybenchError(
+                f"{type(model).__name__} has layers of type {', '.join(sorted(unsafe))}, whose "
+                "state cannot be rolled back after a rejected draft: choose a model with "
+                "attention layers only."
+            )
+        self._model = model
+        self._forward = inspect.signature(model.forward).parameters
+        self.device = model.device
+        self.vocab_size = vocab_size
+        self.reset()
+
+    @property
+    def length(self) -> int:
+        return self._length
+
+    def reset(self) -> None:
+        self._cache = DynamicCache()
+        self._length = 0
+
+    def ids(self, ids: Sequence[int]) -> Tensor:
+        return torch.tensor(ids, dtype=torch.long).to(self.device, non_blocking=True)
+
+    @torch.inference_mode()
+    def extend(self, ids: Tensor, rows: int) -> Tensor:
+        if not len(ids):
+            return torch.empty(0, self.vocab_size, device=self.device)
+        # The cache argument was renamed in transformers 5.24; ask the model, not the version.
+        cache_name = "cache" if "cache" in self._forward else "past_key_values"
+        output = self._model(
+            input_ids=ids[None],
+            use_cache=True,
+            # 0 would mean "all rows"; one row is the cheapest that every version offers.
+            logits_to_keep=max(rows, 1),
+            **{cache_name: self._cache},
+        )
+        self._length += len(ids)
+        logits: Tensor = output.logits[0, :, : self.vocab_size]
+        return logits[logits.shape[0] - rows :].float()
+
+    def rollback(self, length: int) -> None:
+        if length < self._length:
+            self._cache.crop(length - self._length)
+            self._length = length
+
+
+class EagerTarget:
+    """The target of a decode loop, on one `EagerModel`."""
+
+    def __init__(self, model: EagerModel) -> None:
+        self._model = model
+        self.device = model.device
+
+    def prefill(self, ids: Sequence[int]) -> None:
+        self._model.reset()
+        self._model.extend(self._model.ids(ids), rows=0)
+
+    def score(self, root: int, draft: Draft) -> TargetView:
+        self._base = self._model.length
+        ids = torch.cat([self._model.ids([root]), draft.tokens.to(self.device)])
+        return TargetView(self._model.extend(ids, rows=len(ids)))
+
+    def commit(self, path: Sequence[int]) -> None:
+        """Chains only: the accepted nodes are a prefix of the draft, so the cache is cut."""
+        self._model.rollback(self._base + 1 + len(path))

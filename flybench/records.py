@@ -1,0 +1,123 @@
+"""A run's folder: append-only records, resume, and provenance.
+
+results/NAME/  config.yaml provenance.json prompt.txt   written before the first token
+               records.jsonl                            one line a sample and method
+               scores.jsonl summary.json summary.csv    rebuilt from the records at any time
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from flybench.core import FlybenchError, Generation, Record, Round, Score
+
+Key = tuple[str, str]
+
+
+class RunFolder:
+    """The files of one run. Records are keyed by sample and method; the last line of a key wins."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def existing(cls, path: Path) -> RunFolder:
+        """A folder that a run has written.
+
+        Raises:
+            FlybenchError: there is no run at `path`.
+        """
+        folder = cls(path)
+        if not folder.config_file.is_file():
+            raise FlybenchError(
+                f"{path} is not a run's folder (it has no config.yaml): give one that "
+                "`flybench run` printed, such as results/NAME."
+            )
+        return folder
+
+    @property
+    def config_file(self) -> Path:
+        return self.path / "config.yaml"
+
+    @property
+    def records_file(self) -> Path:
+        return self.path / "records.jsonl"
+
+    def append(self, record: Record) -> None:
+        """Add one line and make sure that it survives a kill."""
+        with self.records_file.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(asdict(record), ensure_ascii=False) + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+
+    def repair(self) -> bool:
+        """Cut off a half-written last line, as a kill leaves it; True if there was one."""
+        if not self.records_file.exists():
+            return False
+        data = self.records_file.read_bytes()
+        end = data.rfind(b"\n") + 1
+        if end == len(data):
+            return False
+        with self.records_file.open("r+b") as stream:
+            stream.truncate(end)
+        return True
+
+    def records(self) -> dict[Key, Record]:
+        """Every record, by sample and method."""
+        return {(r.sample_id, r.method): r for r in map(_record, self._lines("records.jsonl"))}
+
+    def scores(self) -> dict[Key, Score]:
+        """Every score, by sample and method; empty before scoring."""
+        return {
+            (s.sample_id, s.method): s
+            for s in (Score(**row) for row in self._lines("scores.jsonl"))
+        }
+
+    def write_scores(self, scores: Iterable[Score]) -> None:
+        """Replace the scores."""
+        lines = (json.dumps(asdict(score), ensure_ascii=False) + "\n" for score in scores)
+        self.write("scores.jsonl", "".join(lines))
+
+    def write(self, name: str, text: str) -> None:
+        """Replace a file in one step, so that a kill never leaves half of it."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        partial = self.path / f".{name}.partial"
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(self.path / name)
+
+    def read_json(self, name: str) -> Any:
+        """A JSON file of the folder, None if it is not there."""
+        path = self.path / name
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+    def write_json(self, name: str, value: Any) -> None:
+        self.write(name, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+    def _lines(self, name: str) -> Iterator[dict[str, Any]]:
+        path = self.path / name
+        if not path.is_file():
+            return
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, start=1):
+                if not line.endswith("\n"):
+                    return  # half-written by a kill; `repair` cuts it before the next append
+                try:
+                    yield json.loads(line)
+                except ValueError as error:
+                    raise FlybenchError(
+                        f"{path} line {number} is not JSON ({error}): remove that line, and the "
+                        "sample is decoded again on resume."
+                    ) from error
+
+
+def _record(row: dict[str, Any]) -> Record:
+    turns = [
+        Generation(**{**turn, "rounds": [Round(**round_) for round_ in turn["rounds"]]})
+        for turn in row["turns"]
+    ]
+    return Record(**{**row, "turns": turns})

@@ -1,0 +1,88 @@
+"""How a law over the vocabulary becomes a token: temperature, top-k, top-p, and sync-free draws.
+
+The same `Sampling` is applied to the target and to the draft, so that acceptance ratios compare
+like with like. Nothing of a model's `generation_config` enters here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from flybench.core import FlybenchError
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Sampling settings. Temperature 0 is greedy; `top_k` 0 and `top_p` 1 switch those cuts off.
+
+    Raises:
+        FlybenchError: a setting is outside its range.
+    """
+
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.temperature <= 10:
+            raise FlybenchError(
+                f"sampling.temperature={self.temperature:g} is not allowed: "
+                "use 0 for greedy decoding or a value up to 10."
+            )
+        if self.top_k < 0:
+            raise FlybenchError(
+                f"sampling.top_k={self.top_k} is not allowed: use 0 for off or a positive number."
+            )
+        if not 0 < self.top_p <= 1:
+            raise FlybenchError(
+                f"sampling.top_p={self.top_p:g} is not allowed: use 1 for off or a value in (0, 1)."
+            )
+        if self.greedy and (self.top_k or self.top_p < 1):
+            raise FlybenchError(
+                "sampling.top_k and sampling.top_p have no effect at temperature 0: "
+                "set sampling.temperature above 0 or leave them at 0 and 1."
+            )
+
+    @property
+    def greedy(self) -> bool:
+        return self.temperature == 0
+
+    def warp(self, logits: Tensor) -> Tensor:
+        """The law that tokens are drawn from: [R, V] logits → [R, V] probabilities.
+
+        Only for temperature > 0; greedy decoding takes the argmax of the logits instead.
+        """
+        logits = logits / self.temperature
+        if self.top_k:
+            kth = logits.topk(min(self.top_k, logits.shape[-1]), dim=-1).values[..., -1:]
+            logits = logits.masked_fill(logits < kth, float("-inf"))
+        if self.top_p < 1:
+            ordered, order = logits.sort(dim=-1, descending=True)
+            before = ordered.softmax(-1).cumsum(-1) - ordered.softmax(-1)
+            cut = torch.zeros_like(logits, dtype=torch.bool).scatter(
+                -1, order, before >= self.top_p
+            )
+            logits = logits.masked_fill(cut, float("-inf"))
+        return logits.softmax(-1)
+
+    def choose(
+        self, logits: Tensor, generator: torch.Generator | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """One token a row: ids [R], and the law [R, V] they were drawn from (None if greedy)."""
+        if self.greedy:
+            return logits.argmax(-1), None
+        probs = self.warp(logits)
+        return draw(probs, generator), probs
+
+
+def draw(weights: Tensor, generator: torch.Generator | None) -> Tensor:
+    """One index a row, with probability proportional to `weights` [..., V], without a host sync.
+
+    Dividing by independent exponentials and taking the argmax is an exact draw (the exponential
+    race), and unlike `torch.multinomial` it never waits for the device to validate its input.
+    """
+    noise = torch.empty_like(weights).exponential_(generator=generator)
+    return (weights / noise.clamp_min(torch.finfo(weights.dtype).tiny)).argmax(-1)

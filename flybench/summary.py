@@ -1,0 +1,205 @@
+"""One row of figures a method: what `summary.json` holds, from a run's files alone.
+
+Names and formulas are those of the glossary in `flybench/report/glossary.py`. A figure that the
+data cannot give is None, never 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from flybench.frames import methods_of, round_frame, sample_frame
+from flybench.records import RunFolder
+from flybench.stats import (
+    Floats,
+    accuracy_interval,
+    bootstrap,
+    mcnemar,
+    ratio,
+    retention_interval,
+    retention_verdict,
+)
+
+Row = dict[str, Any]
+# A top-2 gap below this is a tie that another order of additions can flip (logits, bf16 noise).
+TIE_MARGIN = 0.125
+
+
+def summarise(folder: RunFolder) -> list[Row]:
+    """One row a method, AR first."""
+    provenance = folder.read_json("provenance.json")
+    baseline = sample_frame(folder, "ar")
+    rows = []
+    for method in methods_of(folder):
+        samples = sample_frame(folder, method)
+        failed = [r for r in folder.records().values() if r.method == method and r.error]
+        row: Row = {"model": provenance["model"], "task": provenance["task"], "method": method}
+        row |= {"n": len(samples), "n_error": len(failed)}
+        row |= _quality(folder, method, samples)
+        row |= _retention(baseline, samples, provenance["retention_margin"], method)
+        row |= _speedups(baseline, samples, method)
+        row |= _acceptance(samples, round_frame(folder, method))
+        row |= _divergence(baseline, samples, method)
+        row |= {"device": provenance["device"], "engine": provenance["engine"]}
+        rows.append({name: _plain(value) for name, value in row.items()})
+    return rows
+
+
+def write_summary(folder: RunFolder) -> list[Row]:
+    """Write `summary.json`, and `summary.csv` with one column for each end of an interval."""
+    rows = summarise(folder)
+    folder.write_json("summary.json", rows)
+    flat = [
+        dict(pair for name, cell in row.items() for pair in _columns(name, cell)) for row in rows
+    ]
+    folder.write("summary.csv", pd.DataFrame(flat).to_csv(index=False))
+    return rows
+
+
+def _quality(folder: RunFolder, method: str, samples: pd.DataFrame) -> Row:
+    right = samples["correct"].dropna()
+    scores = [score for (_, name), score in folder.scores().items() if name == method]
+    metrics = pd.DataFrame([score.metrics for score in scores])
+    return {
+        "n_scored": len(right),
+        "accuracy": _mean(right),
+        "accuracy_ci": accuracy_interval(right),
+        "metrics": {str(name): _mean(metrics[name].dropna()) for name in metrics},
+        "truncation_rate": _mean(samples["capped"]),
+    }
+
+
+def _retention(baseline: pd.DataFrame, samples: pd.DataFrame, margin: float, method: str) -> Row:
+    """Accuracy kept, over the pairs that were judged; `discordant` is [lost, won]."""
+    names = ("retention", "retention_ci", "retention_verdict", "discordant", "mcnemar_p")
+    if method == "ar":
+        return dict.fromkeys(names)
+    pairs = baseline[["correct"]].join(samples[["correct"]], rsuffix="_method").dropna()
+    before, after = pairs["correct"], pairs["correct_method"]
+    interval = retention_interval(before, after)
+    lost, won = int((after < before).sum()), int((after > before).sum())
+    values = (
+        ratio(after, before),
+        interval,
+        retention_verdict(interval, margin),
+        [lost, won],
+        mcnemar(lost, won) if len(pairs) else None,
+    )
+    return dict(zip(names, values, strict=True))
+
+
+def _speedups(baseline: pd.DataFrame, samples: pd.DataFrame, method: str) -> Row:
+    row: Row = {
+        "tokens_per_second": ratio(samples["tokens"], samples["decode_s"]),
+        "ttft_s": _median(samples["ttft_s"]),
+        "prefill_s": _mean(samples["prefill_s"]),
+        "time_to_answer_s": _mean(samples["total_s"]),
+        "peak_memory_bytes": samples["peak_memory_bytes"].max() if len(samples) else None,
+    }
+    names = ("speedup_throughput", "speedup_latency")
+    if method == "ar":
+        row |= {"ar_tokens_per_second": row["tokens_per_second"], "n_paired": None}
+        return row | dict.fromkeys([*names, *(f"{name}_ci" for name in names), "length_ratio"])
+    pairs = baseline.join(samples, rsuffix="_method", how="inner")
+    tokens = pairs["tokens"], pairs["tokens_method"]
+    seconds = pairs["decode_s"], pairs["decode_s_method"]
+    total = pairs["total_s"], pairs["total_s_method"]
+
+    def throughput(n_ar: Floats, t_ar: Floats, n: Floats, t: Floats) -> Floats:
+        return (n / t) / (n_ar / t_ar)
+
+    columns = (tokens[0], seconds[0], tokens[1], seconds[1])
+    point = throughput(*(np.array(column.sum()) for column in columns)) if len(pairs) else None
+    return row | {
+        "n_paired": len(pairs),
+        "ar_tokens_per_second": ratio(tokens[0], seconds[0]),
+        "speedup_throughput": point,
+        "speedup_throughput_ci": bootstrap(throughput, *columns),
+        "speedup_latency": ratio(*total),
+        "speedup_latency_ci": bootstrap(lambda ar, own: ar / own, *total),
+        "length_ratio": ratio(tokens[1], tokens[0]),
+    }
+
+
+def _acceptance(samples: pd.DataFrame, rounds: pd.DataFrame) -> Row:
+    phases = ("draft_s", "verify_s", "other_s")
+    loose = ratio(samples["loose"], samples["tokens"])
+    return {
+        "tau_pooled": ratio(samples["tokens"], samples["rounds"]),
+        "tau_mean": _mean(samples["tokens"] / samples["rounds"]),
+        "accept_rate": ratio(samples["accepted"], samples["drafted"]),
+        "loose_per_1000": None if loose is None else 1000 * loose,
+        "ms_per_round": {
+            phase[:-2]: 1000 * rounds[phase].mean() for phase in phases if len(rounds)
+        },
+    }
+
+
+def _divergence(baseline: pd.DataFrame, samples: pd.DataFrame, method: str) -> Row:
+    """How often the ids equal AR's, and where they part (0 = the first token).
+
+    `tie_flips` counts first divergences at which AR's own top-2 gap was a tie.
+    """
+    names = ("exact_match_rate", "first_divergence_median", "tie_flips")
+    if method == "ar":
+        return dict.fromkeys(names)
+    pairs = baseline.join(samples, rsuffix="_method", how="inner")
+    places = [
+        first_divergence(a, b) for a, b in zip(pairs["ids"], pairs["ids_method"], strict=True)
+    ]
+    parted = [
+        (place, margins[place] if place < len(margins) else math.inf)
+        for place, margins in zip(places, pairs["margins"], strict=True)
+        if place is not None
+    ]
+    values = (
+        _mean(pd.Series([place is None for place in places])),
+        _median(pd.Series([place for place, _ in parted], dtype=float)),
+        sum(margin < TIE_MARGIN for _, margin in parted),
+    )
+    return dict(zip(names, values, strict=True))
+
+
+def first_divergence(ours: list[int], theirs: list[int]) -> int | None:
+    """Index of the first differing token, None for equal answers."""
+    if ours == theirs:
+        return None
+    pairs = enumerate(zip(ours, theirs, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(ours), len(theirs)))
+
+
+def _mean(values: pd.Series) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def _median(values: pd.Series) -> float | None:
+    return float(values.median()) if len(values) else None
+
+
+def _plain(value: Any) -> Any:
+    """JSON's own types; a figure that is no number becomes None."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _columns(name: str, cell: Any) -> list[tuple[str, Any]]:
+    if name.endswith("_ci"):
+        low, high = cell or (None, None)
+        return [(f"{name}_low", low), (f"{name}_high", high)]
+    if name == "discordant":
+        lost, won = cell or (None, None)
+        return [("discordant_lost", lost), ("discordant_won", won)]
+    if isinstance(cell, dict):
+        return [(f"{name}_{key}", value) for key, value in cell.items()]
+    return [(name, cell)]

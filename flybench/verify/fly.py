@@ -1,0 +1,129 @@
+"""FLy's loose verification: a mismatch may stay where the target is unsure and then agrees again.
+
+Source: "Training-Free Loosely Speculative Decoding", arXiv 2511.22972, equations 5 to 11; its
+official code (AMD-AGI/FLy) and its vLLM port follow other rules, so three rules carry the name:
+
+| rule     | entropy at the mismatch                    | following tokens that must match |
+|----------|--------------------------------------------|----------------------------------|
+| official | sum over the top 3 of −p ln p, nats        | window − 1                       |
+| paper    | entropy of the softmax, divided by ln V    | window                           |
+| vllm     | as official, of the warped law if sampling | window                           |
+
+In all three the window must fit in the draft (j + W ≤ K, 1-based). θ = 0 switches the gate off,
+θ = ∞ makes the rule exact, W = 0 leaves the gate alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from flybench.core import Draft, Fate, TargetView, Verdict
+from flybench.sampling import Sampling, draw
+from flybench.verify.base import accepted_prefix, chain_verdict, pick
+from flybench.verify.rejection import accept, draw_next
+
+Rule = Literal["official", "paper", "vllm"]
+AtTemperature = Literal["native", "best_of_two"]
+
+
+def top3_entropy(law: Tensor) -> Tensor:
+    """Sum of −p ln p over the three largest probabilities: [R, V] → [R] nats, at most ln 3."""
+    return torch.special.entr(law.topk(min(3, law.shape[-1]), dim=-1).values).sum(-1)
+
+
+def normalised_entropy(law: Tensor) -> Tensor:
+    """Entropy divided by ln V: [R, V] → [R] in [0, 1]."""
+    return torch.special.entr(law).sum(-1) / math.log(law.shape[-1])
+
+
+def loosen(match: Tensor, unsure: Tensor, window: int, lookahead: int) -> Tensor:
+    """The fate of every node judged on its own: `match` [N] and `unsure` [N] bool → [N] `Fate`.
+
+    A match is EXACT; a mismatch is LOOSE if the target is unsure there, the window fits, and none
+    of the next `lookahead` tokens is a mismatch. Raw matches count, not rescued ones.
+    """
+    size = match.shape[0]
+    nodes = torch.arange(size, device=match.device)
+    mismatches = torch.nn.functional.pad((~match).long().cumsum(0), (1, 0))
+    ends = (nodes + 1 + lookahead).clamp(max=size)
+    clean = mismatches[ends] == mismatches[nodes + 1]
+    fates = torch.where(clean, int(Fate.LOOSE), int(Fate.WINDOW))
+    fates = fates.where(nodes + window < size, int(Fate.TAIL))
+    fates = fates.where(unsure, int(Fate.GATE))
+    return fates.where(~match, int(Fate.EXACT))
+
+
+@dataclass(frozen=True)
+class FlyVerifier:
+    """Loose verification by entropy gate and deferred window.
+
+    At temperature 0 a match is the target's argmax. Above it, `native` keeps the exact core
+    (acceptance p/q, residual on rejection) and adds the rescue; `best_of_two` is the official
+    code's rule: two target samples a position, a match equals either, the first one corrects. It
+    is not the target's law even with θ = ∞.
+    """
+
+    rule: Rule
+    theta: float
+    window: int
+    at_temperature: AtTemperature = "native"
+
+    def judge(
+        self,
+        draft: Draft,
+        view: TargetView,
+        sampling: Sampling,
+        generator: torch.Generator | None,
+    ) -> Verdict:
+        choice = view.logits.argmax(-1)
+        if sampling.greedy:
+            fates = self._fates(draft.tokens == choice[:-1], view.logits.softmax(-1))
+            accepted = accepted_prefix(kept(fates))
+            return chain_verdict(accepted, pick(choice, accepted), fates)
+        law = sampling.warp(view.logits)
+        gate_law = law if self.rule == "vllm" else view.logits.softmax(-1)
+        if self.at_temperature == "best_of_two":
+            return self._best_of_two(draft, law, gate_law, generator)
+        return self._native(draft, law, gate_law, choice, generator)
+
+    def _fates(self, match: Tensor, law: Tensor) -> Tensor:
+        entropy = normalised_entropy if self.rule == "paper" else top3_entropy
+        lookahead = max(self.window - 1, 0) if self.rule == "official" else self.window
+        return loosen(match, entropy(law[:-1]) >= self.theta, self.window, lookahead)
+
+    def _native(
+        self,
+        draft: Draft,
+        law: Tensor,
+        gate_law: Tensor,
+        choice: Tensor,
+        generator: torch.Generator | None,
+    ) -> Verdict:
+        fates = self._fates(draft.tokens == choice[:-1], gate_law)
+        # The target's favourite that p/q refused was no mismatch, so nothing can rescue it.
+        fates = fates.where(fates != int(Fate.EXACT), int(Fate.REJECTED))
+        possible = law[:-1].gather(1, draft.tokens[:, None]).squeeze(1) > 0
+        fates = fates.where(possible | (fates != int(Fate.LOOSE)), int(Fate.REJECTED))
+        fates = fates.where(~accept(draft, law, generator), int(Fate.STOCHASTIC))
+        accepted = accepted_prefix(kept(fates))
+        return chain_verdict(accepted, draw_next(draft, law, accepted, generator), fates)
+
+    def _best_of_two(
+        self, draft: Draft, law: Tensor, gate_law: Tensor, generator: torch.Generator | None
+    ) -> Verdict:
+        first, second = draw(law, generator), draw(law, generator)
+        match = (draft.tokens == first[:-1]) | (draft.tokens == second[:-1])
+        fates = self._fates(match, gate_law)
+        accepted = accepted_prefix(kept(fates))
+        fates = fates.where(fates != int(Fate.EXACT), int(Fate.STOCHASTIC))
+        return chain_verdict(accepted, pick(first, accepted), fates)
+
+
+def kept(fates: Tensor) -> Tensor:
+    """Whether each fate lets its token stay: [N] int64 → [N] bool."""
+    return (fates == int(Fate.EXACT)) | (fates == int(Fate.LOOSE)) | (fates == int(Fate.STOCHASTIC))

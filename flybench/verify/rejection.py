@@ -1,0 +1,58 @@
+"""Rejection sampling: the output law is the target's, whatever the draft proposes.
+
+Source: Leviathan et al. 2023 and Chen et al. 2023. Accept x with probability min(1, p(x)/q(x)); at
+the first rejection draw from max(0, p − q), normalised; draw a bonus token from p when all stay.
+A deterministic draft is a point mass q, so that x is accepted with probability p(x).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from flybench.core import Draft, Fate, TargetView, Verdict
+from flybench.sampling import Sampling, draw
+from flybench.verify.base import accepted_prefix, chain_verdict, pick
+
+
+class RejectionVerifier:
+    """Lossless verification at temperature > 0."""
+
+    def judge(
+        self,
+        draft: Draft,
+        view: TargetView,
+        sampling: Sampling,
+        generator: torch.Generator | None,
+    ) -> Verdict:
+        law = sampling.warp(view.logits)
+        keep = accept(draft, law, generator)
+        accepted = accepted_prefix(keep)
+        fates = torch.where(keep, int(Fate.STOCHASTIC), int(Fate.REJECTED))
+        return chain_verdict(accepted, draw_next(draft, law, accepted, generator), fates)
+
+
+def accept(draft: Draft, law: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Independent acceptance of each node: `law` [N+1, V] (p) → [N] bool."""
+    tokens = draft.tokens[:, None]
+    p = law[:-1].gather(1, tokens).squeeze(1)
+    q = torch.ones_like(p) if draft.probs is None else draft.probs.gather(1, tokens).squeeze(1)
+    uniform = torch.empty_like(p).uniform_(generator=generator)
+    return uniform * q < p
+
+
+def draw_next(
+    draft: Draft, law: Tensor, accepted: Tensor, generator: torch.Generator | None
+) -> Tensor:
+    """The token after `accepted` nodes: from the residual at a rejection, else from the target."""
+    p = pick(law, accepted)
+    if not len(draft):
+        return draw(p, generator)
+    rejected = accepted.clamp(max=len(draft) - 1)
+    if draft.probs is None:
+        q = torch.zeros_like(p).scatter(0, pick(draft.tokens, rejected)[None], 1.0)
+    else:
+        q = pick(draft.probs, rejected)
+    residual = (p - q * (accepted < len(draft))).clamp_min(0)
+    # In low precision p and q can coincide, which leaves no mass; then p itself is the limit.
+    return draw(torch.where(residual.sum() > 0, residual, p), generator)
