@@ -14,6 +14,9 @@ from typing import Any, get_args, get_origin, get_type_hints
 from flybench.core import FlybenchError
 
 
+WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+
+
 def allow(name: str, value: str, allowed: tuple[str, ...]) -> None:
     """Refuse a value that is not in `allowed`, naming the closest one."""
     if value not in allowed:
@@ -72,7 +75,7 @@ def _scalar(kind: Any, value: Any, path: str) -> Any:
         return float(value)
     if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
         return value
-    raise FlybenchError(f"{path}={value!r} must be of type {kind.__name__}.")
+    raise FlybenchError(f"{path}={value!r} must be {WORDS[kind]}.")
 
 
 def _join(path: str, key: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -52,13 +52,12 @@ class Prompt:
     """One sample of a task, before any model has seen it.
 
     `messages` is the conversation up to the first answer; each of `followups` is a further user
-    message, asked after the method's own previous answer. `reference` holds what the scorer needs.
+    message, asked after the method's own previous answer.
     """
 
     sample_id: str
     messages: tuple[Message, ...]
     category: str
-    reference: dict[str, Any]
     max_new_tokens: int
     followups: tuple[str, ...] = ()
     stop: tuple[str, ...] = ()

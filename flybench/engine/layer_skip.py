@@ -14,22 +14,26 @@ from transformers import PreTrainedModel
 from flybench.core import FlybenchError
 
 
-def without_layers(model: PreTrainedModel, first: int, end: int) -> PreTrainedModel:
-    """A model that shares `model`'s tensors and lacks its layers `first` to `end` − 1.
+def kept_layers(total: int, first: int, end: int) -> list[int]:
+    """Indices of the layers that stay when `first` to `end` − 1 of `total` are left out.
 
     Raises:
-        FlybenchError: the run does not lie inside the model, its last layer included.
+        FlybenchError: the run does not lie inside the model, its first and last layer excluded.
     """
-    total = model.config.num_hidden_layers
     if not 1 <= first < end < total:
         raise FlybenchError(
             f"skip_layers=[{first}, {end}] does not fit a model of {total} layers: choose "
             f"1 <= first < end <= {total - 1}, so that the first and the last layer stay."
         )
+    return [index for index in range(total) if not first <= index < end]
+
+
+def without_layers(model: PreTrainedModel, first: int, end: int) -> PreTrainedModel:
+    """A model that shares `model`'s tensors and lacks its layers `first` to `end` − 1."""
+    keep = kept_layers(model.config.num_hidden_layers, first, end)
     # Naming every tensor in the memo makes a deep copy of the modules alone.
     tensors = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
     draft: PreTrainedModel = copy.deepcopy(model, memo=dict(tensors))
-    keep = [index for index in range(total) if not first <= index < end]
     layers = nn.ModuleList(draft.model.layers[index] for index in keep)
     for index, layer in enumerate(layers):
         for module in layer.modules():

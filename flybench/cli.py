@@ -1,0 +1,79 @@
+"""The command line: `flybench VERB …`. Nothing heavy is imported before a verb runs.
+
+Exit codes: 0 done, 1 done but some samples failed, 2 the command cannot work as given. One sentence
+says why; `FLYBENCH_DEBUG=1` shows the traceback behind it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from flybench import __version__
+
+USAGE = """flybench: how much faster, how much of the accuracy is kept, and how sure
+
+  flybench run [-m] [model=NAME] [method=NAME] [task=NAME] [key=value …]
+                            decode with AR and the method, score, summarise
+                            -m sweeps comma-separated values, one run a combination
+                            --config-dir DIR adds your own conf files
+  flybench score RUN…       score the records of runs again, without a model
+  flybench report RUN… [--out reports/NAME]
+                            write index.html and report.md
+  flybench list models|methods|tasks [--config-dir DIR]
+  flybench doctor           what this machine can run, and what to do about what it cannot
+
+  flybench run model=smollm2 method=fly task=demo limit=8
+  flybench run -m method=fly method.verify.theta=0.1,0.3 method.verify.window=4,6
+  flybench run method=spd task=humaneval model.target.path=T.gguf model.draft.path=D.gguf
+"""
+
+
+VERBS = {
+    "run": "flybench.commands:run_command",
+    "score": "flybench.commands:score_command",
+    "report": "flybench.commands:report_command",
+    "list": "flybench.commands:list_command",
+    "doctor": "flybench.doctor:doctor_command",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(USAGE)
+        return 0 if arguments else 2
+    if arguments[0] == "--version":
+        print(__version__)
+        return 0
+    if arguments[0] not in VERBS:
+        print(
+            f"flybench: {arguments[0]!r} is not a command: use one of {', '.join(VERBS)}.",
+            file=sys.stderr,
+        )
+        return 2
+    module, function = VERBS[arguments[0]].split(":")
+    # PyTorch is imported here at the latest, so that --help and slips of the pen answer at once.
+    command = getattr(importlib.import_module(module), function)
+    from flybench.core import FlybenchError
+
+    try:
+        return int(command(arguments[1:]))
+    except FlybenchError as error:
+        if os.environ.get("FLYBENCH_DEBUG"):
+            raise
+        print(f"flybench: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(
+            "flybench: stopped; finished samples are kept, and the same command continues.",
+            file=sys.stderr,
+        )
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+"""What the verbs do: run, score, report, list."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import hydra
+import yaml
+from omegaconf import DictConfig
+
+from flybench.cli import USAGE
+from flybench.compose import Request, cells, conf_dir, options, parse_request, run_config
+from flybench.config import RunConfig
+from flybench.core import FlybenchError
+from flybench.plan import prepare
+from flybench.records import RunFolder
+from flybench.report.headline import headline
+from flybench.run import generate, pending
+from flybench.scoring import score_run
+from flybench.summary import Row, write_summary
+from flybench.tasks import build_task
+
+GROUPS = {"models": "model", "methods": "method", "tasks": "task"}
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """`flybench run`: check every cell, then let Hydra launch them one by one."""
+    if {"-h", "--help"} & set(arguments):
+        print(USAGE)
+        return 0
+    request = parse_request(arguments)
+    cells(request)
+    codes: list[int] = []
+    _launch(request, lambda tree: codes.append(_run_cell(run_config(tree), arguments)))
+    return max(codes)
+
+
+def score_command(arguments: Sequence[str]) -> int:
+    """`flybench score RUN…`: judge recorded answers again and refresh the summary."""
+    for folder in _folders(_parser("score"), arguments)[0]:
+        rows = _score(folder, _config_of(folder))
+        print(headline(rows))
+    return 0
+
+
+def report_command(arguments: Sequence[str]) -> int:
+    """`flybench report RUN…`: write the page and its markdown twin."""
+    parser = _parser("report")
+    parser.add_argument("--out", type=Path)
+    from flybench.report import write_report
+
+    folders, options_ = _folders(parser, arguments)
+    out = options_.out or Path("reports") / folders[0].path.resolve().name
+    print(write_report(folders, out))
+    return 0
+
+
+def list_command(arguments: Sequence[str]) -> int:
+    """`flybench list models|methods|tasks`."""
+    parser = _parser("list", runs=False)
+    parser.add_argument("what", nargs="?")
+    parser.add_argument("--config-dir", type=Path)
+    asked = parser.parse_args(list(arguments))
+    if asked.what not in GROUPS:
+        raise FlybenchError(f"flybench list needs one of {', '.join(GROUPS)}.")
+    known = options(GROUPS[asked.what], asked.config_dir)
+    width = max(map(len, known))
+    for name, description in known.items():
+        print(f"{name:{width}}  {description}")
+    return 0
+
+
+def _run_cell(config: RunConfig, arguments: Sequence[str]) -> int:
+    """One run from checks to summary; an error that the user can solve ends this cell alone."""
+    try:
+        plan = prepare(config, ["flybench", "run", *arguments])
+        todo = pending(plan)
+        if todo:
+            generate(plan, todo)
+        rows = _score(plan.folder, config)
+    except FlybenchError as error:
+        if os.environ.get("FLYBENCH_DEBUG"):
+            raise
+        print(f"flybench: {error}", file=sys.stderr)
+        return 2
+    print(headline(rows))
+    failed = sum(row["n_error"] for row in rows)
+    print(f"\n{plan.folder.path}\nReport: flybench report {plan.folder.path}")
+    if failed:
+        print(f"{failed} sample(s) failed; the same command tries them again.", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _score(folder: RunFolder, config: RunConfig) -> list[Row]:
+    score_run(folder, build_task(config.task))
+    return write_summary(folder)
+
+
+def _config_of(folder: RunFolder) -> RunConfig:
+    return RunConfig.from_tree(yaml.safe_load(folder.config_file.read_text(encoding="utf-8")))
+
+
+def _launch(request: Request, job: Callable[[DictConfig], None]) -> None:
+    """Hand over to Hydra's own command line, which sweeps and launches."""
+    main = hydra.main(config_path=str(conf_dir()), config_name="config", version_base="1.3")
+    before, environment = sys.argv, dict(os.environ)
+    sys.argv = ["flybench run", *request.hydra_arguments]
+    # Errors reach our own handler as they are, instead of Hydra's report of them.
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    try:
+        main(job)()
+    finally:
+        sys.argv = before
+        os.environ.clear()
+        os.environ.update(environment)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise FlybenchError(f"{self.prog}: {message}; see `flybench --help`.")
+
+
+def _parser(verb: str, runs: bool = True) -> argparse.ArgumentParser:
+    parser = _Parser(f"flybench {verb}", usage=USAGE)
+    if runs:
+        parser.add_argument("runs", nargs="+", type=Path)
+    return parser
+
+
+def _folders(
+    parser: argparse.ArgumentParser, arguments: Sequence[str]
+) -> tuple[list[RunFolder], argparse.Namespace]:
+    parsed = parser.parse_args(list(arguments))
+    return [RunFolder.existing(path) for path in parsed.runs], parsed

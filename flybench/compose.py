@@ -1,0 +1,153 @@
+"""Hydra's part: from command-line overrides to checked run configurations.
+
+`conf/` ships with flybench; `--config-dir DIR` adds a folder of the same shape. Every cell of a
+sweep is composed and checked before the first one runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hydra import compose, initialize_config_dir
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from flybench.checks import suggestion
+from flybench.config import RunConfig
+from flybench.core import FlybenchError
+
+GROUPS = ("model", "method", "task", "engine", "sampling")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked `flybench run` for."""
+
+    overrides: list[str]
+    multirun: bool
+    config_dir: Path | None
+
+    @property
+    def hydra_arguments(self) -> list[str]:
+        """The same as arguments of Hydra's own command line."""
+        extra = [] if self.config_dir is None else ["--config-dir", str(self.config_dir)]
+        return [*(["-m"] if self.multirun else []), *extra, *self.overrides]
+
+
+def conf_dir() -> Path:
+    """The shipped `conf/`: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).resolve().parent
+    installed = package / "conf"
+    return installed if installed.is_dir() else package.parent / "conf"
+
+
+def parse_request(arguments: Sequence[str]) -> Request:
+    """Read the arguments of `flybench run`.
+
+    A setting that a group's file does not spell out is added rather than refused here, since
+    `RunConfig` knows every setting and refuses better.
+
+    Raises:
+        FlybenchError: an argument is neither an option nor key=value, or a folder is missing.
+    """
+    parser = argparse.ArgumentParser("flybench run", add_help=False, exit_on_error=False)
+    parser.add_argument("-m", "--multirun", action="store_true")
+    parser.add_argument("--config-dir", type=Path)
+    known, rest = parser.parse_known_args(list(arguments))
+    for argument in rest:
+        if "=" not in argument:
+            raise FlybenchError(
+                f"{argument!r} is neither an option (-m, --config-dir DIR) nor key=value: see "
+                "`flybench --help`."
+            )
+    if known.config_dir is not None and not known.config_dir.is_dir():
+        raise FlybenchError(f"--config-dir {known.config_dir} is not a folder: check the path.")
+    directory = None if known.config_dir is None else known.config_dir.resolve()
+    if any(a.startswith("model.target.path=") for a in rest) and not any(
+        a.startswith("model=") for a in rest
+    ):
+        rest = ["model=local", *rest]
+    return Request([_addable(argument) for argument in rest], known.multirun, directory)
+
+
+def cells(request: Request) -> list[RunConfig]:
+    """Every combination that a request asks for, composed and checked.
+
+    Raises:
+        FlybenchError: one of them cannot be composed or cannot work.
+    """
+    with _friendly(request):
+        parsed = OverridesParser.create().parse_overrides(request.overrides)
+        combinations = [request.overrides]
+        if request.multirun:
+            (combinations,) = BasicSweeper.split_arguments(parsed, max_batch_size=None)
+        elif swept := [o.input_line for o in parsed if o.is_sweep_override()]:
+            raise FlybenchError(f"{swept[0]} lists several values: add -m to run them all.")
+        with initialize_config_dir(str(conf_dir()), version_base="1.3"):
+            extra = [] if request.config_dir is None else [_search_path(request.config_dir)]
+            trees = [compose("config", [*own, *extra]) for own in combinations]
+        return [run_config(tree) for tree in trees]
+
+
+def run_config(tree: DictConfig) -> RunConfig:
+    """The checked configuration of one composed tree."""
+    plain: dict[str, Any] = OmegaConf.to_container(tree, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
+    plain.pop("hydra", None)
+    model = plain["model"]
+    if model.get("name") is None:
+        refs = [model[role] for role in ("target", "draft") if model.get(role)]
+        model["name"] = "+".join(Path(str(ref["path"]).split(":")[-1]).stem for ref in refs)
+    return RunConfig.from_tree(plain)
+
+
+def options(group: str, config_dir: Path | None = None) -> dict[str, str]:
+    """Names and descriptions of a group's files, the user's own included."""
+    folders = [conf_dir(), *([] if config_dir is None else [config_dir])]
+    files = sorted(file for folder in folders for file in (folder / group).glob("*.yaml"))
+    return {file.stem: yaml.safe_load(file.read_text()).get("description", "") for file in files}
+
+
+def _addable(argument: str) -> str:
+    key = argument.partition("=")[0]
+    special = key.startswith(("+", "~", "hydra")) or key.partition("@")[0] in GROUPS
+    return argument if special else f"++{argument}"
+
+
+def _search_path(directory: Path) -> str:
+    return f"hydra.searchpath=[file://{directory}]"
+
+
+class _friendly:
+    """Turns what Hydra and OmegaConf raise into one sentence with a remedy."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if not isinstance(error, HydraException | OmegaConfBaseException):
+            return
+        for override in self._request.overrides:
+            group, _, names = override.partition("=")
+            known = options(group, self._request.config_dir) if group in GROUPS else {}
+            for name in names.split(",") if known else []:
+                if name not in known:
+                    raise FlybenchError(
+                        f"{group}={name} does not exist: choose one of {', '.join(known)}"
+                        f"{suggestion(name, known)}."
+                    ) from error
+        first_line = str(error).strip().splitlines()[0].rstrip(".")
+        raise FlybenchError(
+            f"the settings cannot be read ({first_line}): write them as key=value, see "
+            "`flybench --help`."
+        ) from error

@@ -1,0 +1,205 @@
+"""Everything about a run that is decided before a weight is loaded: data, prompts, limits, folder.
+
+`prepare` checks it all and writes config.yaml, provenance.json and prompt.txt.
+"""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+
+from flybench import sandbox
+from flybench.config import MethodConfig, RunConfig, digest
+from flybench.core import FlybenchError, Prompt
+from flybench.engine.loading import ModelInfo, describe_pair, resolve_device
+from flybench.measure import device_name, environment, redacted
+from flybench.methods import AR
+from flybench.records import RunFolder
+from flybench.sampling import Sampling
+from flybench.tasks import build_task
+from flybench.tasks.base import Task
+from flybench.tasks.chat import Chat
+
+# Tasks whose answers are programs.
+RUNS_CODE = ("demo", "humaneval")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that was checked and whose folder exists."""
+
+    config: RunConfig
+    folder: RunFolder
+    task: Task
+    prompts: Sequence[Prompt]
+    chat: Chat
+    target: ModelInfo
+    draft: ModelInfo | None
+    vocab_size: int
+
+    @property
+    def label(self) -> str:
+        return " ".join([self.config.model.name, self.config.method.name, self.config.task.name])
+
+    @property
+    def methods(self) -> list[MethodConfig]:
+        """AR and the method; AR alone when it is the method."""
+        own = self.config.method
+        return [own] if own.draft.kind == "none" else [AR, own]
+
+    @property
+    def sampling(self) -> Sampling:
+        return sampling_of(self.config)
+
+    def prompt_sha256(self, prompt: Prompt) -> str:
+        """Hash of a sample as the model sees it: rendered first turn, follow-ups, cap, stops."""
+        text = self.chat.render(prompt.messages)
+        return digest([text, prompt.followups, prompt.max_new_tokens, prompt.stop])
+
+    def check_length(self, prompt_tokens: int, prompt: Prompt) -> None:
+        """Refuse a prompt that does not fit in both contexts with its answer and one draft.
+
+        Raises:
+            FlybenchError: it does not.
+        """
+        needed = prompt_tokens + prompt.max_new_tokens + self.config.method.k
+        for role, info in (("target", self.target), ("draft", self.draft)):
+            if info is not None and needed > info.context_limit:
+                raise FlybenchError(
+                    f"sample {prompt.sample_id} needs {needed} positions ({prompt_tokens} of "
+                    f"prompt, {prompt.max_new_tokens} of answer, {self.config.method.k} of draft) "
+                    f"and the {role} has {info.context_limit}: lower task.max_new_tokens, or "
+                    "choose a model with a longer context."
+                )
+
+
+def sampling_of(config: RunConfig) -> Sampling:
+    """The sampling settings of a run."""
+    own = config.sampling
+    return Sampling(own.temperature, own.top_k, own.top_p)
+
+
+def prepare(config: RunConfig, argv: Sequence[str]) -> Plan:
+    """Check a run and open its folder.
+
+    Raises:
+        FlybenchError: something that would make the run fail is known beforehand.
+    """
+    sampling_of(config)
+    device = check_devices(config)
+    task = build_task(config.task)
+    target, draft, vocab_size = describe_pair(config.model, config.method.needs_draft_model)
+    chat = Chat(target.tokenizer, config.task.chat_template)
+    count = None if config.limit is None else config.offset + config.limit
+    prompts = task.prompts(count)[config.offset :]
+    if not prompts:
+        raise FlybenchError(
+            f"offset={config.offset} leaves no sample of task {config.task.name}: it has "
+            f"{len(task.prompts())}; lower the offset."
+        )
+    identity = config.identity() | {
+        "files": [info.files for info in (target, draft) if info is not None],
+        "device": device.type,
+    }
+    key = digest(identity)
+    name = "-".join([config.model.name, config.method.name, config.task.name, key[:8]])
+    folder = RunFolder(Path(config.out).expanduser() / name)
+    plan = Plan(config, folder, task, prompts, chat, target, draft, vocab_size)
+    folder.write("config.yaml", yaml.safe_dump(_plain(asdict(config)), sort_keys=False))
+    folder.write("prompt.txt", chat.render(prompts[0].messages))
+    folder.write_json("provenance.json", _provenance(plan, device, key, argv))
+    folder.repair()
+    return plan
+
+
+def check_devices(config: RunConfig) -> torch.device:
+    """The target's device.
+
+    Raises:
+        FlybenchError: a device does not exist, or the pair needs more cards than there are.
+    """
+    cards = torch.cuda.device_count()
+    wanted = config.model.target.device
+    name = config.engine.device if wanted in ("auto", "balanced") else wanted
+    if config.model.gpus > cards and name == "auto":
+        raise FlybenchError(
+            f"model {config.model.name} needs {config.model.gpus} GPU(s) of 80 GB and this machine "
+            f"has {cards}: choose a smaller model (`flybench list models`), or set engine.device "
+            "to load it anyway."
+        )
+    if config.model.draft is not None and config.model.draft.device != "auto":
+        resolve_device(config.model.draft.device)
+    return resolve_device(name)
+
+
+def _provenance(
+    plan: Plan, device: torch.device, key: str, argv: Sequence[str]
+) -> dict[str, Any]:
+    config = plan.config
+    before = plan.folder.read_json("provenance.json") or {"invocations": []}
+    invocation = {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "argv": redacted(argv),
+        "git": _git_state(),
+        "environment": environment(device),
+    }
+    return {
+        "model": config.model.name,
+        "method": config.method.name,
+        "task": config.task.name,
+        "device": device_name(device),
+        "engine": config.engine.kind,
+        "key": key,
+        "retention_margin": config.retention_margin,
+        "models": {
+            "target": _model(plan.target),
+            "draft": None if plan.draft is None else _model(plan.draft),
+        },
+        "vocab_size": plan.vocab_size,
+        "sampling": asdict(config.sampling),
+        "method_config": asdict(config.method),
+        "task_config": asdict(config.task),
+        "data_sha256": digest([asdict(prompt) for prompt in plan.prompts]),
+        "sandbox": sandbox.guards() if config.task.kind in RUNS_CODE else None,
+        "invocations": [*before["invocations"], invocation],
+    }
+
+
+def _model(info: ModelInfo) -> dict[str, Any]:
+    return asdict(info.ref) | {
+        "context_limit": info.context_limit,
+        "vocab_size": info.vocab_size,
+        "eos_ids": sorted(info.eos_ids),
+        "files": info.files,
+    }
+
+
+@functools.cache
+def _git_state() -> dict[str, Any] | None:
+    """Commit and cleanliness of flybench's own source tree; None where it is no checkout."""
+
+    def git(*arguments: str) -> str:
+        root = Path(__file__).parent
+        command = ["git", "-C", str(root), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        tracked = git("ls-files", "--error-unmatch", Path(__file__).name)
+        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain"))} if tracked else None
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _plain(value: Any) -> Any:
+    """Lists for tuples, so that YAML stays plain."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return list(value) if isinstance(value, tuple) else value

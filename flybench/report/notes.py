@@ -1,0 +1,82 @@
+"""What a reader must know before trusting a verdict: the rule, divergences, failures, caps."""
+
+from __future__ import annotations
+
+from flybench.report.run import Arm, Run
+from flybench.report.text import number, percent
+
+CAP_WORRIES = 0.02
+LENGTH_WORRIES = 0.05
+
+
+def notes(run: Run, arm: Arm) -> list[str]:
+    """Sentences on one arm, the run's own warnings last."""
+    own = [
+        _rule(run, arm),
+        _divergences(run, arm),
+        _failures(arm),
+        _caps(run, arm),
+        _lengths(arm),
+        "Only a part of the samples is judged."
+        if run.provenance.get("judged") == "partly judged"
+        else "",
+    ]
+    warnings = [str(warning) for warning in run.provenance.get("warnings") or []]
+    return [note for note in own if note] + warnings
+
+
+def is_loose(run: Run, arm: Arm) -> bool:
+    """Whether the arm's rule may keep tokens that are not the target's own choice."""
+    rule = (run.provenance.get("method_config") or {}).get("verify") or {}
+    configured = rule.get("kind") == "fly" and run.provenance.get("method") == arm.method
+    return configured or bool(arm.row["loose_per_1000"])
+
+
+def _rule(run: Run, arm: Arm) -> str:
+    if arm.method == "ar" or not arm.row["n"]:
+        return ""
+    if is_loose(run, arm):
+        loose = number(arm.row["loose_per_1000"], 1)
+        return f"Its rule is loose: {loose} of 1000 tokens are not the target's own choice."
+    return "Its rule is exact: every token is the target's own choice, or sampled from its law."
+
+
+def _divergences(run: Run, arm: Arm) -> str:
+    row = arm.row
+    share = row["exact_match_rate"]
+    if share is None:
+        return ""
+    same = f"{percent(share)} of the answers equal AR's token for token"
+    greedy = not (run.provenance.get("sampling") or {}).get("temperature")
+    parted = round((1 - share) * row["n_paired"])
+    if is_loose(run, arm) or not greedy or not parted:
+        return f"{same}."
+    ties = row["tie_flips"]
+    text = f"{same}; {ties} of the {parted} that part do so at a near tie of AR's logits"
+    if ties == parted:
+        return f"{text}."
+    return f"{text}, the rest hint at a fault or at coarse arithmetic, since the rule is exact."
+
+
+def _failures(arm: Arm) -> str:
+    failed = arm.row["n_error"]
+    if not failed:
+        return ""
+    some = "1 sample failed and is" if failed == 1 else f"{failed} samples failed and are"
+    return f"{some} left out of every figure."
+
+
+def _caps(run: Run, arm: Arm) -> str:
+    frames = {"ar": run.baseline, arm.method: arm.samples}
+    capped = {name: frame["capped"].mean() for name, frame in frames.items() if len(frame)}
+    if all(share <= CAP_WORRIES for share in capped.values()):
+        return ""
+    shares = ", ".join(f"{name} {percent(share)}" for name, share in capped.items())
+    return f"Answers cut off at the length cap: {shares}; such answers are rarely right."
+
+
+def _lengths(arm: Arm) -> str:
+    ratio = arm.row["length_ratio"]
+    if ratio is None or abs(ratio - 1) <= LENGTH_WORRIES:
+        return ""
+    return f"Its answers have {number(ratio)}× the tokens of AR's, so the two speed-ups differ."

@@ -1,0 +1,95 @@
+"""Where a run came from: its settings at a glance, everything it recorded, how to repeat it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from flybench.report.run import Run
+from flybench.report.tables import Cell, Column, Table
+from flybench.report.text import NONE, number, percent
+
+
+def settings(run: Run) -> Table:
+    """The settings that a reader asks for first."""
+    known = run.provenance
+    last = _last(run)
+    machine = last.get("environment") or {}
+    memory = machine.get("memory_bytes")
+    rows = {
+        "model": known["model"],
+        **{f"{name} model": _model(model) for name, model in (known.get("models") or {}).items()},
+        "method": _flat(known.get("method_config")) or known.get("method"),
+        "task": _flat(known.get("task_config")) or known["task"],
+        "sampling": _flat(known.get("sampling")),
+        "margin of retention": percent(run.margin),
+        "device": known["device"],
+        "engine": f"{known['engine']}, batch size 1",
+        "machine": _flat({key: machine.get(key) for key in ("cpu", "cores", "threads")}),
+        "memory": f"{number(memory, 1, 2.0**-30)} GiB" if memory else None,
+        "software": _flat({"python": machine.get("python")} | (machine.get("packages") or {})),
+        "code": _commit(last.get("git")),
+        "data SHA-256": known.get("data_sha256"),
+        "run key": known.get("key"),
+        "sandbox": _flat(known.get("sandbox")),
+        "started": ", ".join(str(call.get("time", "?")) for call in _calls(run)),
+    }
+    cells = [[Cell(name), Cell(str(value or NONE), kind="message")] for name, value in rows.items()]
+    columns = [Column("setting", numeric=False), Column("value", numeric=False)]
+    return Table(f"{run.name}: settings", columns, cells)
+
+
+def command(run: Run) -> str:
+    """The shell lines that repeat the run; put together from the names if none was recorded."""
+    argv = [str(word) for word in _last(run).get("argv") or []]
+    if argv:
+        line = shlex.join([PurePath(argv[0]).name, *argv[1:]])
+    else:
+        names = {key: run.provenance.get(key) for key in ("model", "method", "task")}
+        words = [f"{key}={value}" for key, value in names.items() if value]
+        line = shlex.join(["flybench", "run", *words])
+    git = _last(run).get("git") or {}
+    checkout = f"git checkout {shlex.quote(str(git['commit']))}\n" if git.get("commit") else ""
+    return checkout + line
+
+
+def dump(run: Run) -> str:
+    """All of provenance.json."""
+    return json.dumps(run.provenance, indent=2, ensure_ascii=False)
+
+
+def _calls(run: Run) -> list[dict[str, Any]]:
+    return list(run.provenance.get("invocations") or [])
+
+
+def _last(run: Run) -> dict[str, Any]:
+    calls = _calls(run)
+    return calls[-1] if calls else {}
+
+
+def _commit(git: Mapping[str, Any] | None) -> str | None:
+    if not git:
+        return None
+    return f"{git.get('commit')}{' with uncommitted changes' if git.get('dirty') else ''}"
+
+
+def _model(model: Mapping[str, Any] | None) -> str | None:
+    if not model:
+        return None
+    return _flat({key: value for key, value in model.items() if key != "files"})
+
+
+def _flat(value: Any) -> str:
+    """Nested settings in one line, as ``name=value`` words."""
+    if not isinstance(value, Mapping):
+        return "" if value is None else str(value)
+    words = []
+    for key, item in value.items():
+        if isinstance(item, Mapping):
+            words.append(f"{key}({_flat(item)})")
+        elif item not in (None, ""):
+            words.append(f"{key}={item}")
+    return ", ".join(words)

@@ -1,0 +1,140 @@
+"""A run as the report needs it, read once: its methods as arms, each with tables and a row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from flybench.core import Record, Score
+from flybench.frames import round_frame, sample_frame
+from flybench.records import Key, RunFolder
+from flybench.summary import Row, summarise
+
+# What a run always writes; stands in where a file was edited or came from elsewhere.
+UNKNOWN = {
+    "model": "unknown model",
+    "task": "unknown task",
+    "device": "unknown device",
+    "engine": "unknown engine",
+    "retention_margin": 0.01,
+}
+
+
+class CachedFolder(RunFolder):
+    """The same files, each read once, with gaps in the provenance filled."""
+
+    def records(self) -> dict[Key, Record]:
+        return self._records
+
+    def scores(self) -> dict[Key, Score]:
+        return self._scores
+
+    def read_json(self, name: str) -> Any:
+        return self.provenance if name == "provenance.json" else super().read_json(name)
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        known = super().read_json("provenance.json") or {}
+        return UNKNOWN | {key: value for key, value in known.items() if value is not None}
+
+    @cached_property
+    def _records(self) -> dict[Key, Record]:
+        return super().records()
+
+    @cached_property
+    def _scores(self) -> dict[Key, Score]:
+        return super().scores()
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """One method of one run; `row` is its row of the summary."""
+
+    label: str
+    row: Row
+    samples: pd.DataFrame
+    rounds: pd.DataFrame
+    failed: list[Record]
+
+    @property
+    def method(self) -> str:
+        return str(self.row["method"])
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run's folder with its arms, AR first."""
+
+    folder: CachedFolder
+    config: str
+    arms: list[Arm]
+
+    @property
+    def name(self) -> str:
+        return self.folder.path.name
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        return self.folder.provenance
+
+    @property
+    def title(self) -> str:
+        return f"{self.provenance['task']}, {self.provenance['model']}"
+
+    @property
+    def margin(self) -> float:
+        return float(self.provenance["retention_margin"])
+
+    @property
+    def compared(self) -> list[Arm]:
+        """The arms to compare with AR."""
+        return [arm for arm in self.arms if arm.method != "ar"]
+
+    @cached_property
+    def baseline(self) -> pd.DataFrame:
+        """AR's samples; empty if AR did not run."""
+        return sample_frame(self.folder, "ar")
+
+    def joined(self, arm: Arm) -> pd.DataFrame:
+        """Samples that AR or `arm` finished: columns of the arm, and AR's as NAME_ar."""
+        return self.baseline.join(arm.samples, how="outer", lsuffix="_ar")
+
+    def judged(self, arm: Arm) -> pd.DataFrame:
+        """The pairs that were judged: columns `correct_ar` and `correct`."""
+        return self.joined(arm)[["correct_ar", "correct"]].dropna()
+
+
+def load(folders: Sequence[RunFolder]) -> list[Run]:
+    """Read the folders; arms of the same method, task and model are told apart by folder."""
+    cached = [CachedFolder(folder.path) for folder in folders]
+    rows = [summarise(folder) for folder in cached]
+    seen = Counter(_cell(row) for table in rows for row in table)
+    runs = []
+    for folder, table in zip(cached, rows, strict=True):
+        config = folder.config_file
+        arms = [
+            Arm(
+                label=_cell(row) + (f" ({folder.path.name})" if seen[_cell(row)] > 1 else ""),
+                row=row,
+                samples=sample_frame(folder, row["method"]),
+                rounds=round_frame(folder, row["method"]),
+                failed=[
+                    record
+                    for record in folder.records().values()
+                    if record.method == row["method"] and record.error
+                ],
+            )
+            for row in table
+        ]
+        text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
+        runs.append(Run(folder, text, arms))
+    return runs
+
+
+def _cell(row: Row) -> str:
+    return f"{row['method']} · {row['task']} · {row['model']}"

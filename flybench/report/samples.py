@@ -1,0 +1,155 @@
+"""Tables of one method beside AR: every sample, the flips with their answers, the categories."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pandas as pd
+
+from flybench.core import Record
+from flybench.report.run import Arm, Run
+from flybench.report.tables import Cell, Column, Table
+from flybench.report.text import NONE, number, shorten
+from flybench.stats import ratio
+
+EXCERPT = 160
+LEAD = 40
+FLIPS = {-1: "▼ lost", 1: "▲ won"}
+
+
+def samples(run: Run, arm: Arm) -> Table:
+    """One row a sample that AR or the method finished."""
+    columns = [
+        Column("sample", numeric=False),
+        Column("category", numeric=False),
+        Column("flip", numeric=False, title="lost: only AR is right; won: only the method is"),
+        Column("right, AR"),
+        Column("right"),
+        Column("tokens, AR"),
+        Column("tokens"),
+        Column("speed-up, throughput", "×", "(N / decode_s) / (N_ar / decode_s_ar)"),
+        Column("speed-up, time to answer", "×", "total_s_ar / total_s"),
+        Column("τ", "tokens/round", "N / R"),
+        Column("loose", "tokens"),
+        Column("finish, AR", numeric=False),
+        Column("finish", numeric=False),
+    ]
+    table = run.joined(arm)
+    table["throughput"] = (table["tokens"] / table["decode_s"]) / (
+        table["tokens_ar"] / table["decode_s_ar"]
+    )
+    table["latency"] = table["total_s_ar"] / table["total_s"]
+    table["tau"] = table["tokens"] / table["rounds"]
+    rows = [_sample(run, arm, str(row["sample_id"]), row) for row in _rows(table)]
+    return Table(f"{arm.label}: every sample beside AR", columns, rows)
+
+
+def _sample(run: Run, arm: Arm, sample_id: str, row: dict[str, Any]) -> list[Cell]:
+    records = run.folder.records()
+    flip = FLIPS.get(_flip(row), "")
+    kind = flip[2:]
+    finishes = [_finish(records.get((sample_id, name))) for name in ("ar", arm.method)]
+    category = row["category"] if isinstance(row["category"], str) else row["category_ar"]
+    return [
+        Cell(sample_id, kind=kind),
+        Cell(category),
+        Cell(flip, kind=kind),
+        *(Cell(_grade(row[name])) for name in ("correct_ar", "correct")),
+        *(Cell(number(row[name], 0)) for name in ("tokens_ar", "tokens")),
+        *(
+            Cell(number(row[name]), kind="slower" if row[name] < 1 else "")
+            for name in ("throughput", "latency")
+        ),
+        Cell(number(row["tau"])),
+        Cell(number(row["loose"], 0)),
+        *(Cell(finish) for finish in finishes),
+    ]
+
+
+def flips(run: Run, arm: Arm) -> Table | None:
+    """The samples that only one of the two solved, with both answers; None if there are none."""
+    records, scores = run.folder.records(), run.folder.scores()
+    rows = []
+    for row in _rows(run.joined(arm)):
+        key = str(row["sample_id"])
+        flip = _flip(row)
+        if not flip:
+            continue
+        texts = [_text(records[key, name]) for name in ("ar", arm.method)]
+        shared = max(len(os.path.commonprefix(texts)) - LEAD, 0)
+        cells = [Cell(key, kind=FLIPS[flip][2:]), Cell(FLIPS[flip], kind=FLIPS[flip][2:])]
+        for name, text in zip(("ar", arm.method), texts, strict=True):
+            start = "…" if shared else ""
+            extracted = scores[key, name].extracted
+            cells.append(Cell(NONE if extracted is None else shorten(extracted), kind="message"))
+            cells.append(Cell(start + shorten(text[shared:], EXCERPT), kind="message"))
+        rows.append(cells)
+    found = ("extracted, AR", "text where they part, AR", "extracted", "text where they part")
+    columns = [Column(label, numeric=False) for label in ("sample", "flip", *found)]
+    return Table(f"{arm.label}: answers that flipped", columns, rows) if rows else None
+
+
+def categories(run: Run, arm: Arm) -> Table | None:
+    """Accuracy and speed by category over paired samples; None for a single category."""
+    pairs = run.baseline.join(arm.samples, how="inner", lsuffix="_ar")
+    groups = list(pairs.groupby("category"))
+    if len(groups) < 2:
+        return None
+    columns = [
+        Column("category", numeric=False),
+        Column("pairs"),
+        Column("right, AR"),
+        Column("right"),
+        Column("speed-up, throughput", "×"),
+        Column("speed-up, time to answer", "×"),
+        Column("τ pooled", "tokens/round"),
+        Column("loose", "per 1000"),
+    ]
+    rows = [_category(str(name), group) for name, group in groups]
+    return Table(f"{arm.label}: by category", columns, rows)
+
+
+def _category(name: str, group: pd.DataFrame) -> list[Cell]:
+    judged = group[["correct_ar", "correct"]].dropna()
+    own, plain = (ratio(group[f"tokens{s}"], group[f"decode_s{s}"]) for s in ("", "_ar"))
+    return [
+        Cell(name),
+        Cell(number(len(group), 0)),
+        *(
+            Cell(f"{judged[column].sum():g}/{len(judged)}" if len(judged) else NONE)
+            for column in ("correct_ar", "correct")
+        ),
+        Cell(number(own / plain if own and plain else None)),
+        Cell(number(ratio(group["total_s_ar"], group["total_s"]))),
+        Cell(number(ratio(group["tokens"], group["rounds"]))),
+        Cell(number(ratio(group["loose"], group["tokens"]), 1, 1000)),
+    ]
+
+
+def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [
+        {str(key): value for key, value in row.items()}
+        for row in table.reset_index().to_dict("records")
+    ]
+
+
+def _flip(row: dict[str, Any]) -> int:
+    """−1 lost, 1 won, 0 neither (or not judged, since NaN compares false)."""
+    return int(row["correct"] > row["correct_ar"]) - int(row["correct"] < row["correct_ar"])
+
+
+def _grade(value: float) -> str:
+    return {1.0: "✓", 0.0: "✗"}.get(value, number(value))
+
+
+def _finish(record: Record | None) -> str:
+    if record is None:
+        return NONE
+    if record.error:
+        return "failed"
+    return ", ".join(dict.fromkeys(turn.finish for turn in record.turns))
+
+
+def _text(record: Record) -> str:
+    return "\n".join(turn.text for turn in record.turns)

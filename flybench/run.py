@@ -1,0 +1,116 @@
+"""`flybench run`: decode a task with AR and a method, one pair of answers after another.
+
+For every sample both run back to back on the same warm models, in alternating order, each from a
+cold state. What is finished is on disk; the same command continues a run that was stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from tqdm import tqdm
+
+from flybench.core import FlybenchError, Generation, Prompt, Record
+from flybench.decode import Decoder, StopRule
+from flybench.engine.loading import load_pair
+from flybench.measure import peak_memory_bytes, reset_peak_memory
+from flybench.methods import build_decoder
+from flybench.plan import Plan
+from flybench.sampling import Sampling
+
+WARMUP_TOKENS = 32
+
+
+def pending(plan: Plan) -> list[tuple[int, Prompt]]:
+    """Samples, with their number, that some method has not finished on this very prompt."""
+    records = plan.folder.records()
+
+    def finished(prompt: Prompt, method: str) -> bool:
+        record = records.get((prompt.sample_id, method))
+        same = record is not None and record.prompt_sha256 == plan.prompt_sha256(prompt)
+        return record is not None and same and record.error is None
+
+    return [
+        (number, prompt)
+        for number, prompt in enumerate(plan.prompts, start=plan.config.offset)
+        if not all(finished(prompt, method.name) for method in plan.methods)
+    ]
+
+
+def generate(plan: Plan, todo: Sequence[tuple[int, Prompt]]) -> None:
+    """Decode `todo` and append a record for each sample and method."""
+    decoders = load_decoders(plan)
+    warm_up(plan, decoders, todo)
+    done = len(plan.prompts) - len(todo)
+    with tqdm(total=len(plan.prompts), initial=done, desc=plan.label, unit="sample") as bar:
+        for number, prompt in todo:
+            order = list(decoders.items())
+            # ABBA: a drift of the machine favours neither side.
+            for position, (name, decoder) in enumerate(order[:: -1 if number % 2 else 1]):
+                plan.folder.append(answer(plan, prompt, name, decoder, position))
+            bar.update()
+
+
+def load_decoders(plan: Plan) -> dict[str, Decoder]:
+    """The weights, and a decoder for each method on them."""
+    config = plan.config
+    pair = load_pair(plan.target, plan.draft, plan.vocab_size, config.engine)
+    sampling = plan.sampling
+    return {
+        method.name: build_decoder(method, pair.target, pair.draft, sampling)
+        for method in plan.methods
+    }
+
+
+def warm_up(plan: Plan, decoders: dict[str, Decoder], todo: Sequence[tuple[int, Prompt]]) -> None:
+    """Let caches, kernels and clocks settle; nothing of it is recorded."""
+    for _, prompt in todo[: plan.config.warmup]:
+        short = replace(prompt, max_new_tokens=min(prompt.max_new_tokens, WARMUP_TOKENS))
+        for name, decoder in decoders.items():
+            answer(plan, short, name, decoder, 0)
+
+
+def answer(plan: Plan, prompt: Prompt, method: str, decoder: Decoder, position: int) -> Record:
+    """One sample under one method. A failure is recorded, never timed, and the run goes on."""
+    device = decoder.target.device
+    record = Record(
+        sample_id=prompt.sample_id,
+        method=method,
+        category=prompt.category,
+        position=position,
+        prompt_sha256=plan.prompt_sha256(prompt),
+    )
+    reset_peak_memory(device)
+    try:
+        turns = converse(plan, prompt, decoder)
+    except Exception as error:  # whatever breaks one sample must not lose the others
+        if isinstance(error, torch.OutOfMemoryError):
+            torch.cuda.empty_cache()
+        message = f"{type(error).__name__}: {error}"
+        print(f"{prompt.sample_id} ({method}) failed: {message}", file=sys.stderr)
+        return replace(record, error=message)
+    return replace(record, turns=turns, peak_memory_bytes=peak_memory_bytes(device))
+
+
+def converse(plan: Plan, prompt: Prompt, decoder: Decoder) -> list[Generation]:
+    """Every turn of a sample; a later turn reads the method's own earlier answers."""
+    stop = StopRule(plan.target.eos_ids, prompt.max_new_tokens, prompt.stop, plan.chat.spell)
+    messages, turns = list(prompt.messages), []
+    for number, question in enumerate([None, *prompt.followups]):
+        if question is not None:
+            messages += [
+                {"role": "assistant", "content": turns[-1].text},
+                {"role": "user", "content": question},
+            ]
+        ids = plan.chat.encode(plan.chat.render(messages))
+        plan.check_length(len(ids), prompt)
+        seed = f"{plan.config.seed}:{prompt.sample_id}:{number}".encode()
+        generation = decoder.decode(
+            ids, stop, int.from_bytes(hashlib.sha256(seed).digest()[:7], "big")
+        )
+        turns.append(replace(generation, text=plan.chat.answer(generation.ids, prompt.stop)))
+    return turns

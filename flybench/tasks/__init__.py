@@ -1,0 +1,26 @@
+"""What is asked and how an answer is scored: one file a task, chosen by `task.kind`."""
+
+from __future__ import annotations
+
+from flybench.config import TaskConfig
+from flybench.tasks.base import Task
+from flybench.tasks.demo import DemoTask
+from flybench.tasks.gsm8k import Gsm8kTask
+from flybench.tasks.humaneval import HumanEvalTask
+from flybench.tasks.mt_bench import MtBenchTask
+
+KINDS = {
+    "demo": DemoTask,
+    "gsm8k": Gsm8kTask,
+    "humaneval": HumanEvalTask,
+    "mt_bench": MtBenchTask,
+}
+
+
+def build_task(config: TaskConfig) -> Task:
+    """The task of `config`, with its data loaded.
+
+    Raises:
+        FlybenchError: the data cannot be found or read.
+    """
+    return KINDS[config.kind](config)

@@ -1,0 +1,40 @@
+"""What a task is: prompts in, scores out.
+
+To add one: a file beside this one with a class of these two methods, a line in
+`flybench/tasks/__init__.py`, a YAML in `conf/task/`, and a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from flybench.core import FlybenchError, Prompt, Record, Score
+
+
+class Task(Protocol):
+    """A data set with its prompts and its scorer. Loading happens in the constructor."""
+
+    def prompts(self, count: int | None = None) -> Sequence[Prompt]:
+        """The first `count` samples in the data set's order, all of them for None."""
+
+    def score(self, record: Record) -> Score:
+        """Judge one finished record of one of the samples; never asks a model.
+
+        Raises:
+            FlybenchError: the sample is not in the data.
+        """
+
+
+def row_of(rows: dict[str, dict[str, Any]], record: Record) -> dict[str, Any]:
+    """The data of a record's sample.
+
+    Raises:
+        FlybenchError: the data no longer have it.
+    """
+    if record.sample_id not in rows:
+        raise FlybenchError(
+            f"Sample {record.sample_id} is not in the task's data: they changed since the run; "
+            "give the same task.path as then."
+        )
+    return rows[record.sample_id]

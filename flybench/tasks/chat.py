@@ -1,0 +1,88 @@
+"""Messages into token ids: the chat template, exactly one BOS, and text back out of ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from transformers import PreTrainedTokenizerBase
+
+from flybench.core import FlybenchError, Message
+
+
+class Chat:
+    """A tokenizer with the template of one run.
+
+    `template` is `auto` (the tokenizer's own), `none` (plain text, answers after a blank, turns
+    after an empty line, as lm-eval writes few-shots) or the path of a Jinja file.
+
+    Raises:
+        FlybenchError: there is no template to apply, or its file does not exist.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, template: str) -> None:
+        self._tokenizer = tokenizer
+        self._template = None if template in ("auto", "none") else _read(template)
+        self._plain = template == "none"
+        if not self._plain and not (self._template or tokenizer.chat_template):
+            raise FlybenchError(
+                "The tokenizer has no chat template: set task.chat_template=none for a base model, "
+                "or give the path of a Jinja template."
+            )
+
+    def render(self, messages: Sequence[Message]) -> str:
+        """The prompt as text, ready for the answer to begin."""
+        if self._plain:
+            gap = {"user": "", "system": "\n\n", "assistant": "\n\n"}
+            lead = {"assistant": " "}
+            return "".join(
+                lead.get(m["role"], "") + m["content"] + gap[m["role"]] for m in messages
+            )
+        return str(
+            self._tokenizer.apply_chat_template(
+                list(messages),
+                chat_template=self._template,
+                add_generation_prompt=True,
+                tokenize=False,
+            )
+        )
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a rendered prompt, with one BOS where the model expects one.
+
+        Raises:
+            FlybenchError: the template and the tokenizer both wrote a BOS.
+        """
+        ids = list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+        bos = self._tokenizer.bos_token_id
+        if bos is None or not ids:
+            return ids
+        expected = self._tokenizer("", add_special_tokens=True)["input_ids"][:1] == [bos]
+        if expected and ids[0] != bos:
+            ids = [bos, *ids]
+        if ids[:2] == [bos, bos]:
+            raise FlybenchError(
+                "The rendered prompt begins with two BOS tokens: remove one from the chat template."
+            )
+        return ids
+
+    def spell(self, ids: Sequence[int]) -> str:
+        """Text of ids with special tokens spelled out, as stop strings are matched against it."""
+        return str(self._tokenizer.decode(list(ids), skip_special_tokens=False))
+
+    def answer(self, ids: Sequence[int], stop: Sequence[str]) -> str:
+        """Text of an answer: without special tokens, cut before the first stop string."""
+        text = self.spell(ids)
+        ends = [place for place in map(text.find, stop) if place >= 0]
+        if ends:
+            return text[: min(ends)]
+        return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
+
+
+def _read(template: str) -> str:
+    path = Path(template).expanduser()
+    if not path.is_file():
+        raise FlybenchError(
+            f"task.chat_template={template} is neither auto, none nor a file: check the path."
+        )
+    return path.read_text(encoding="utf-8")

@@ -1,0 +1,90 @@
+"""The embedded demo: 40 word problems, 20 small functions, 10 chats, 10 out-of-distribution items.
+
+All of it was written for flybench, at a level that a 135M model sometimes reaches. The order mixes
+the categories, so that any `limit=` is a fair sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+from flybench.config import TaskConfig
+from flybench.core import Prompt, Record, Score
+from flybench.sandbox import run_program
+from flybench.tasks.base import row_of
+from flybench.tasks.answers import as_number, code_block, contains_words, last_number
+from flybench.tasks.sources import local_file, package_file, read_jsonl
+
+
+class DemoTask:
+    """Five kinds of items: number, python, contains, exact, and open ones that nothing judges."""
+
+    def __init__(self, config: TaskConfig) -> None:
+        embedded = package_file("flybench.tasks", "data/demo.jsonl")
+        assert embedded is not None, "the demo data ship with the package"
+        path = local_file(config.path, "demo.jsonl") if config.path else embedded
+        self._config = config
+        self._rows = {row["id"]: row for row in read_jsonl(path)}
+
+    def prompts(self, count: int | None = None) -> Sequence[Prompt]:
+        return [_prompt(row, self._config) for row in islice(self._rows.values(), count)]
+
+    def score(self, record: Record) -> Score:
+        row = row_of(self._rows, record)
+        text = record.turns[-1].text
+        correct, extracted, reason = JUDGES[row["kind"]](text, row["reference"])
+        metrics = {} if correct is None else {"correct": correct}
+        return Score(record.sample_id, record.method, correct, metrics, extracted, reason)
+
+
+def _prompt(row: dict[str, Any], config: TaskConfig) -> Prompt:
+    first, *followups = row["turns"]
+    return Prompt(
+        sample_id=row["id"],
+        messages=({"role": "user", "content": first},),
+        followups=tuple(followups),
+        category=row["category"],
+        max_new_tokens=config.max_new_tokens,
+    )
+
+
+Judgement = tuple[float | None, str | None, str]
+
+
+def _number(text: str, reference: dict[str, Any]) -> Judgement:
+    found = last_number(text)
+    if found is None:
+        return 0.0, None, "no number in the answer"
+    return float(found == as_number(reference["answer"])), str(found), ""
+
+
+def _python(text: str, reference: dict[str, Any]) -> Judgement:
+    code = code_block(text, reference["entry_point"])
+    if code is None:
+        return 0.0, None, f"no definition of {reference['entry_point']} in the answer"
+    outcome = run_program(f"{code}\n\n{reference['tests']}\n")
+    return float(outcome.passed), code, f"{outcome.reason} {outcome.detail}".strip()
+
+
+def _contains(text: str, reference: dict[str, Any]) -> Judgement:
+    found = next((word for word in reference["answers"] if contains_words(text, word)), None)
+    return float(found is not None), found, "" if found else "none of the answers occurs"
+
+
+def _exact(text: str, reference: dict[str, Any]) -> Judgement:
+    return float(text.strip() == reference["answer"]), text.strip(), ""
+
+
+def _open(text: str, reference: dict[str, Any]) -> Judgement:
+    return None, None, "open-ended, not judged"
+
+
+JUDGES = {
+    "number": _number,
+    "python": _python,
+    "contains": _contains,
+    "exact": _exact,
+    "open": _open,
+}

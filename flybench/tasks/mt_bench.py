@@ -1,0 +1,46 @@
+"""MT-Bench: 80 two-turn conversations; the second turn follows the method's own first answer.
+
+Data: `task.path=` (question.jsonl) or the hub. Nothing judges the answers yet: speed and divergence
+are measured, accuracy stays empty and the report says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flybench.config import TaskConfig
+from flybench.core import Prompt, Record, Score
+from flybench.tasks.sources import local_file, read_hub, read_jsonl
+
+FILES = ("question.jsonl", "mt_bench/question.jsonl")
+REMEDY = "give task.path= the file question.jsonl of MT-Bench."
+
+
+class MtBenchTask:
+    """Prompts of MT-Bench, unjudged."""
+
+    def __init__(self, config: TaskConfig) -> None:
+        if config.path:
+            rows = read_jsonl(local_file(config.path, *FILES))
+        else:
+            rows = read_hub("HuggingFaceH4/mt_bench_prompts", "train", REMEDY)
+        self._prompts = [_prompt(row, config) for row in rows]
+
+    def prompts(self, count: int | None = None) -> Sequence[Prompt]:
+        return self._prompts[:count]
+
+    def score(self, record: Record) -> Score:
+        return Score(record.sample_id, record.method, None, {}, None, "unjudged")
+
+
+def _prompt(row: dict[str, Any], config: TaskConfig) -> Prompt:
+    # The hub's copy calls the same fields `prompt` and `prompt_id`.
+    first, *followups = row.get("turns") or row["prompt"]
+    return Prompt(
+        sample_id=str(row.get("question_id") or row["prompt_id"]),
+        messages=({"role": "user", "content": first},),
+        followups=tuple(followups),
+        category=row["category"],
+        max_new_tokens=config.max_new_tokens,
+    )

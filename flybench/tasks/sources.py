@@ -1,0 +1,75 @@
+"""Where a task's data come from: a folder the user names, an installed package, or the hub.
+
+`flybench doctor` asks `reachable` for each task; the constructors of tasks call `read_*`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from flybench.core import FlybenchError
+
+Rows = list[dict[str, Any]]
+
+
+def local_file(path: str, *names: str) -> Path:
+    """The data file that `task.path` means: the file itself, or one of `names` in that folder.
+
+    Raises:
+        FlybenchError: there is none.
+    """
+    root = Path(path).expanduser()
+    if root.is_file():
+        return root
+    for name in names:
+        if (root / name).is_file():
+            return root / name
+    raise FlybenchError(
+        f"task.path={path} holds none of {', '.join(names)}: name that file or its folder."
+    )
+
+
+def read_jsonl(path: Path) -> Rows:
+    """Rows of a .jsonl or .jsonl.gz file.
+
+    Raises:
+        FlybenchError: a line is not JSON.
+    """
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as lines:
+        try:
+            return [json.loads(line) for line in lines if line.strip()]
+        except ValueError as error:
+            raise FlybenchError(
+                f"{path} is not a JSON-lines file ({error}): check task.path."
+            ) from error
+
+
+def package_file(package: str, name: str) -> Path | None:
+    """A data file of an installed package, None if the package or the file is missing."""
+    try:
+        path = Path(str(resources.files(package).joinpath(name)))
+    except ModuleNotFoundError:
+        return None
+    return path if path.is_file() else None
+
+
+def read_hub(dataset: str, split: str, remedy: str, name: str | None = None) -> Rows:
+    """Rows of a data set on the hub.
+
+    Raises:
+        FlybenchError: the hub cannot be reached or refuses; `remedy` says what else would do.
+    """
+    from datasets import load_dataset
+
+    try:
+        return [dict(row) for row in load_dataset(dataset, name, split=split)]
+    except Exception as error:
+        raise FlybenchError(
+            f"The data set {dataset} could not be read from the hub ({type(error).__name__}): "
+            f"{remedy}"
+        ) from error

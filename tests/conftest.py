@@ -1,0 +1,56 @@
+"""Fixtures that every test may use: tiny random models, a byte tokenizer, a private cache."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import torch
+from transformers import PreTrainedTokenizerFast
+
+from flybench.core import Generation
+from flybench.decode import StopRule
+from flybench.engine.eager import EagerTarget
+from flybench.engine.random_models import byte_tokenizer
+from flybench.methods import AR, build_decoder
+from flybench.sampling import Sampling
+from tests.reference import toys
+
+# Models this small are fastest on one thread, and the sums come out in one order.
+torch.set_num_threads(1)
+
+ANSWER_TOKENS = 200
+
+
+@pytest.fixture(scope="session", autouse=True)
+def private_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """flybench's cache folder is a temporary one, so that no test reads or leaves anything."""
+    os.environ["FLYBENCH_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> PreTrainedTokenizerFast:
+    return byte_tokenizer()
+
+
+@pytest.fixture(scope="session")
+def prompt_ids(tokenizer: PreTrainedTokenizerFast) -> list[int]:
+    text = "the cat sat on the mat and the cat sat on the hat."
+    return [tokenizer.bos_token_id, *tokenizer.encode(text)]
+
+
+@pytest.fixture(scope="session", params=["llama", "qwen3", "gemma3"])
+def arch(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def target(arch: str) -> EagerTarget:
+    return EagerTarget(toys.eager(arch))
+
+
+@pytest.fixture(scope="session")
+def ar_answer(target: EagerTarget, prompt_ids: list[int]) -> Generation:
+    """The plain greedy answer, 200 tokens without any end."""
+    decoder = build_decoder(AR, target, None, Sampling())
+    return decoder.decode(prompt_ids, StopRule(frozenset(), ANSWER_TOKENS))

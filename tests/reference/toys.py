@@ -1,0 +1,119 @@
+"""Small stand-ins that tests share: random models, table models, scripted and watched drafters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from flybench.core import Decision, Draft, TargetView
+from flybench.draft.base import Drafter
+from flybench.engine.eager import EagerModel
+from flybench.engine.random_models import byte_tokenizer, random_model
+
+VOCAB = len(byte_tokenizer())
+
+
+@cache
+def model(recipe: str) -> PreTrainedModel:
+    """A random model, built once; nobody may change it."""
+    return random_model(recipe)
+
+
+@cache
+def near_model(recipe: str, noise: float = 0.02) -> PreTrainedModel:
+    """The model of `recipe` with every matrix a little off: a draft that is right now and then."""
+    other = random_model(recipe)
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for weight in other.parameters():
+            if weight.dim() > 1:
+                weight += torch.randn(weight.shape, generator=generator) * weight.std() * noise
+    return other
+
+
+def eager(recipe: str) -> EagerModel:
+    return EagerModel(model(recipe), VOCAB)
+
+
+def near(recipe: str) -> EagerModel:
+    return EagerModel(near_model(recipe), VOCAB)
+
+
+class TableModel:
+    """A `CachedModel` whose logits depend on the last token alone: `table` [V, V]."""
+
+    device = torch.device("cpu")
+
+    def __init__(self, table: Tensor) -> None:
+        self.table = table
+        self.vocab_size = table.shape[-1]
+        self.passes = 0
+        self.reset()
+
+    @property
+    def length(self) -> int:
+        return len(self.text)
+
+    def reset(self) -> None:
+        self.text: list[int] = []
+
+    def ids(self, ids: Sequence[int]) -> Tensor:
+        return torch.tensor(ids, dtype=torch.long)
+
+    def extend(self, ids: Tensor, rows: int) -> Tensor:
+        self.passes += 1
+        self.text += ids.tolist()
+        return self.table[ids][len(ids) - rows :]
+
+    def rollback(self, length: int) -> None:
+        del self.text[length:]
+
+
+class ScriptedDrafter:
+    """Proposes whatever `script(context, limit)` says, and keeps no state."""
+
+    def __init__(self, script: Callable[[Sequence[int], int], list[int]]) -> None:
+        self._script = script
+
+    def start(self, prompt_ids: Sequence[int], generator: torch.Generator | None) -> None:
+        pass
+
+    def propose(self, context: Sequence[int], limit: int) -> Draft:
+        return Draft.chain(torch.tensor(self._script(context, limit), dtype=torch.long))
+
+    def observe(self, draft: Draft, view: TargetView, decision: Decision) -> None:
+        pass
+
+
+class WatchedDrafter:
+    """Passes everything on to `inner`; calls `check(committed length)` at the end of each round."""
+
+    def __init__(self, inner: Drafter, check: Callable[[int], None]) -> None:
+        self._inner = inner
+        self._check = check
+
+    def start(self, prompt_ids: Sequence[int], generator: torch.Generator | None) -> None:
+        self._inner.start(prompt_ids, generator)
+
+    def propose(self, context: Sequence[int], limit: int) -> Draft:
+        self.context = list(context)
+        return self._inner.propose(context, limit)
+
+    def observe(self, draft: Draft, view: TargetView, decision: Decision) -> None:
+        self._inner.observe(draft, view, decision)
+        self._check(len(self.context) + len(decision.tokens))
+
+
+def assert_one_sentence(error: BaseException, *parts: str) -> None:
+    """The error's text is one line and one sentence, and holds each of `parts`."""
+    text = str(error)
+    assert text.endswith("."), f"no full stop at the end of: {text}"
+    assert "\n" not in text, f"more than one line: {text}"
+    assert not re.search(r"[.!?] [A-Z]", text), f"more than one sentence: {text}"
+    for part in parts:
+        assert part in text, f"{part!r} is missing in: {text}"
