@@ -13,7 +13,6 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from flybench.core import FlybenchError
 
-
 WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 
@@ -40,7 +39,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 def build(kind: Any, value: Any, path: str) -> Any:
     """Turn plain data into `kind`, a dataclass or a field's type, naming the path of what fails."""
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         if not isinstance(value, dict):
             raise FlybenchError(f"{path}={value!r} must be a group with keys of its own.")
         hints = get_type_hints(kind)

@@ -7,7 +7,8 @@ sweep is composed and checked before the first one runs.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,7 @@ def cells(request: Request) -> list[RunConfig]:
     Raises:
         FlybenchError: one of them cannot be composed or cannot work.
     """
-    with _friendly(request):
+    with _in_one_sentence(request):
         parsed = OverridesParser.create().parse_overrides(request.overrides)
         combinations = [request.overrides]
         if request.multirun:
@@ -125,21 +126,15 @@ def _search_path(directory: Path) -> str:
     return f"hydra.searchpath=[file://{directory}]"
 
 
-class _friendly:
-    """Turns what Hydra and OmegaConf raise into one sentence with a remedy."""
-
-    def __init__(self, request: Request) -> None:
-        self._request = request
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if not isinstance(error, HydraException | OmegaConfBaseException):
-            return
-        for override in self._request.overrides:
+@contextmanager
+def _in_one_sentence(request: Request) -> Iterator[None]:
+    """Turn what Hydra and OmegaConf raise into one sentence with a remedy."""
+    try:
+        yield
+    except (HydraException, OmegaConfBaseException) as error:
+        for override in request.overrides:
             group, _, names = override.partition("=")
-            known = options(group, self._request.config_dir) if group in GROUPS else {}
+            known = options(group, request.config_dir) if group in GROUPS else {}
             for name in names.split(",") if known else []:
                 if name not in known:
                     raise FlybenchError(

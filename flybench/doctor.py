@@ -60,7 +60,9 @@ def _machine(hub: bool) -> Iterator[Finding]:
     if cards:
         for index in range(cards):
             memory = torch.cuda.get_device_properties(index).total_memory
-            yield Finding(f"GPU {index}", f"{torch.cuda.get_device_name(index)}, {memory >> 30} GiB")
+            yield Finding(
+                f"GPU {index}", f"{torch.cuda.get_device_name(index)}, {memory >> 30} GiB"
+            )
     else:
         name = f"none; {device_name(resolve_device('cpu'))}, {torch.get_num_threads()} threads"
         yield Finding("GPU", name, "models run on the CPU, which suits those below 2B parameters")

@@ -140,9 +140,7 @@ def check_devices(config: RunConfig) -> torch.device:
     return resolve_device(name)
 
 
-def _provenance(
-    plan: Plan, device: torch.device, key: str, argv: Sequence[str]
-) -> dict[str, Any]:
+def _provenance(plan: Plan, device: torch.device, key: str, argv: Sequence[str]) -> dict[str, Any]:
     config = plan.config
     before = plan.folder.read_json("provenance.json") or {"invocations": []}
     invocation = {
@@ -193,7 +191,11 @@ def _git_state() -> dict[str, Any] | None:
 
     try:
         tracked = git("ls-files", "--error-unmatch", Path(__file__).name)
-        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain"))} if tracked else None
+        return (
+            {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain"))}
+            if tracked
+            else None
+        )
     except (OSError, subprocess.CalledProcessError):
         return None
 

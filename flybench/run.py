@@ -14,13 +14,12 @@ from dataclasses import replace
 import torch
 from tqdm import tqdm
 
-from flybench.core import FlybenchError, Generation, Prompt, Record
+from flybench.core import Generation, Prompt, Record
 from flybench.decode import Decoder, StopRule
 from flybench.engine.loading import load_pair
 from flybench.measure import peak_memory_bytes, reset_peak_memory
 from flybench.methods import build_decoder
 from flybench.plan import Plan
-from flybench.sampling import Sampling
 
 WARMUP_TOKENS = 32
 
@@ -99,7 +98,8 @@ def answer(plan: Plan, prompt: Prompt, method: str, decoder: Decoder, position: 
 def converse(plan: Plan, prompt: Prompt, decoder: Decoder) -> list[Generation]:
     """Every turn of a sample; a later turn reads the method's own earlier answers."""
     stop = StopRule(plan.target.eos_ids, prompt.max_new_tokens, prompt.stop, plan.chat.spell)
-    messages, turns = list(prompt.messages), []
+    messages = list(prompt.messages)
+    turns: list[Generation] = []
     for number, question in enumerate([None, *prompt.followups]):
         if question is not None:
             messages += [

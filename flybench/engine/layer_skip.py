@@ -38,7 +38,7 @@ def without_layers(model: PreTrainedModel, first: int, end: int) -> PreTrainedMo
     for index, layer in enumerate(layers):
         for module in layer.modules():
             if hasattr(module, "layer_idx"):
-                module.layer_idx = index
+                setattr(module, "layer_idx", index)  # noqa: B010 - typed as a submodule
     draft.model.layers = layers
     if getattr(draft.config, "layer_types", None):
         draft.config.layer_types = [draft.config.layer_types[index] for index in keep]

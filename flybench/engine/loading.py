@@ -64,7 +64,8 @@ def describe(ref: ModelRef) -> ModelInfo:
     if source.kind == "random":
         model = random_model(source.location)
         tokenizer: PreTrainedTokenizerBase = byte_tokenizer()
-        config, generation = model.config, model.generation_config
+        config: PretrainedConfig = model.config
+        generation: GenerationConfig | None = model.generation_config
     else:
         folder = local_folder(source)
         options = {"trust_remote_code": ref.trust_remote_code}
@@ -142,8 +143,9 @@ def _load(info: ModelInfo, engine: EngineConfig) -> PreTrainedModel:
     automatic = torch.float32 if on_cpu else info.stored_dtype
     dtype = automatic if chosen == "auto" else DTYPES[chosen]
     if info.source.kind == "random":
-        return random_model(info.source.location).to(device, dtype)
-    model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
+        model = random_model(info.source.location)
+        return model.to(device=device, dtype=dtype)  # type: ignore[call-arg]
+    model = AutoModelForCausalLM.from_pretrained(
         local_folder(info.source),
         dtype=dtype,
         device_map=device or "balanced",

@@ -131,7 +131,7 @@ def phases(arms: Sequence[Arm]) -> Plot:
             left += width
         for place, arm in enumerate(arms):
             # Above the bar, where a long name has the whole width.
-            name = f"{one_line(arm.label)}: {words[place]}"
+            name = f"{one_line(arm.label, 34)}: {words[place]}"
             axes.text(0, place - 0.27, name, color=theme["ink"], va="bottom", fontsize=8.5)
         axes.set(xlabel="ms per round", ylim=(len(arms) - 0.6, -0.85), yticks=[])
         axes.grid(False)
@@ -144,7 +144,6 @@ def phases(arms: Sequence[Arm]) -> Plot:
         f"Time per round by phase. {listed}",
         "Time of a round by phase: draft proposes, verify scores and judges, other is the rest.",
         draw,
-        width=6.4,
         height=1.3 + 0.55 * len(arms),
     )
 

@@ -20,15 +20,16 @@ from flybench.report.tables import Table
 from flybench.report.text import markdown, preformatted, visible
 from flybench.report.verdict import Verdict, verdicts
 
+FILES = ("config.yaml", "provenance.json", "prompt.txt")
+
 
 class Origin(NamedTuple):
-    """Where one run came from."""
+    """Where one run came from; `files` are shown as they are."""
 
     name: str
     settings: Table
     command: str
-    config: str
-    provenance: str
+    files: dict[str, str]
 
 
 class Page(NamedTuple):
@@ -132,13 +133,9 @@ def _present(candidates: Sequence[Table | None]) -> list[Table]:
 
 
 def _origin(run: Run) -> Origin:
-    return Origin(
-        run.name,
-        provenance.settings(run),
-        provenance.command(run),
-        run.config,
-        provenance.dump(run),
-    )
+    files = {name: run.text(name) for name in FILES}
+    present = {name: text for name, text in files.items() if text}
+    return Origin(run.name, provenance.settings(run), provenance.command(run), present)
 
 
 def _what(runs: Sequence[Run]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping
 from pathlib import PurePath
@@ -54,11 +53,6 @@ def command(run: Run) -> str:
     git = _last(run).get("git") or {}
     checkout = f"git checkout {shlex.quote(str(git['commit']))}\n" if git.get("commit") else ""
     return checkout + line
-
-
-def dump(run: Run) -> str:
-    """All of provenance.json."""
-    return json.dumps(run.provenance, indent=2, ensure_ascii=False)
 
 
 def _calls(run: Run) -> list[dict[str, Any]]:

