@@ -43,7 +43,7 @@ VERBS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if not arguments or arguments[0] in ("-h", "--help", "help"):
+    if not arguments or {"-h", "--help"} & set(arguments) or arguments[0] == "help":
         print(USAGE)
         return 0 if arguments else 2
     if arguments[0] == "--version":

@@ -13,12 +13,12 @@ import hydra
 import yaml
 from omegaconf import DictConfig
 
-from flybench.cli import USAGE
 from flybench.compose import Request, cells, conf_dir, options, parse_request, run_config
 from flybench.config import RunConfig
 from flybench.core import FlybenchError
 from flybench.plan import prepare
 from flybench.records import RunFolder
+from flybench.report import write_report
 from flybench.report.headline import headline
 from flybench.run import generate, pending
 from flybench.scoring import score_run
@@ -30,9 +30,6 @@ GROUPS = {"models": "model", "methods": "method", "tasks": "task"}
 
 def run_command(arguments: Sequence[str]) -> int:
     """`flybench run`: check every cell, then let Hydra launch them one by one."""
-    if {"-h", "--help"} & set(arguments):
-        print(USAGE)
-        return 0
     request = parse_request(arguments)
     cells(request)
     codes: list[int] = []
@@ -52,8 +49,6 @@ def report_command(arguments: Sequence[str]) -> int:
     """`flybench report RUN…`: write the page and its markdown twin."""
     parser = _parser("report")
     parser.add_argument("--out", type=Path)
-    from flybench.report import write_report
-
     folders, options_ = _folders(parser, arguments)
     out = options_.out or Path("reports") / folders[0].path.resolve().name
     print(write_report(folders, out))
@@ -126,7 +121,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser(verb: str, runs: bool = True) -> argparse.ArgumentParser:
-    parser = _Parser(f"flybench {verb}", usage=USAGE)
+    parser = _Parser(f"flybench {verb}", add_help=False)
     if runs:
         parser.add_argument("runs", nargs="+", type=Path)
     return parser

@@ -51,7 +51,7 @@ class RunFolder:
     def append(self, record: Record) -> None:
         """Add one line and make sure that it survives a kill."""
         with self.records_file.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(asdict(record), ensure_ascii=False) + "\n")
+            stream.write(json.dumps(asdict(record)) + "\n")
             stream.flush()
             os.fsync(stream.fileno())
 
@@ -80,14 +80,14 @@ class RunFolder:
 
     def write_scores(self, scores: Iterable[Score]) -> None:
         """Replace the scores."""
-        lines = (json.dumps(asdict(score), ensure_ascii=False) + "\n" for score in scores)
+        lines = (json.dumps(asdict(score)) + "\n" for score in scores)
         self.write("scores.jsonl", "".join(lines))
 
     def write(self, name: str, text: str) -> None:
         """Replace a file in one step, so that a kill never leaves half of it."""
         self.path.mkdir(parents=True, exist_ok=True)
         partial = self.path / f".{name}.partial"
-        partial.write_text(text, encoding="utf-8")
+        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
         partial.replace(self.path / name)
 
     def read_json(self, name: str) -> Any:
@@ -96,7 +96,7 @@ class RunFolder:
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
     def write_json(self, name: str, value: Any) -> None:
-        self.write(name, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+        self.write(name, json.dumps(value, indent=2) + "\n")
 
     def _lines(self, name: str) -> Iterator[dict[str, Any]]:
         path = self.path / name

@@ -12,32 +12,28 @@ Try it: python -c "from flybench.sandbox import *; print(guards(), run_program('
 """
 
 import contextlib
-import ctypes
 import functools
 import inspect
 import json
-import linecache
 import os
-import resource
 import secrets
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import traceback
-import types
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, cast
+
+from flybench import sandbox_bootstrap
 
 Reason = Literal["passed", "failed", "timeout", "memory", "killed", "exited early"]
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 ENVIRONMENT |= {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
+BOOTSTRAP = inspect.getsource(sandbox_bootstrap) + "\ninside()"
 PYTHON = [sys.executable, "-s", "-P", "-B", "-u"]  # -I would ignore PYTHONHASHSEED
 
 NAMESPACES = {"pid": ["--pid", "--fork", "--kill-child"], "net": ["--net", "--ipc"]}
@@ -149,7 +145,7 @@ def _command(layers: frozenset[str], where: str, user: int, limits: Limits) -> l
         sets = ("inh-caps", "ambient-caps", "bounding-set")
         command += ["setpriv", *(f"--{name}={rights}" for name in sets)]
         command += [f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
-    return [*command, *PYTHON, "-c", _bootstrap()]
+    return [*command, *PYTHON, "-c", BOOTSTRAP]
 
 
 def _attempt(program: str, limits: Limits, layers: frozenset[str]) -> Outcome:
@@ -227,74 +223,3 @@ def _judge(
     if number > 0:
         return "killed" if marks else None, f"killed by signal {number}"
     return "exited early" if marks else None, f"exited early with status {status}"
-
-
-@functools.cache
-def _bootstrap() -> str:
-    """What the fresh interpreter runs: the two functions below, by their source."""
-    parts: list[Callable[..., None]] = [_confine, _inside]
-    code = "import ctypes, json, linecache, os, resource, struct, sys, traceback, types\n"
-    return code + "".join(map(inspect.getsource, parts)) + "_inside()"
-
-
-def _inside() -> None:
-    """Read the job from stdin, run its program, and report."""
-    write, leave, getpid, own_pid = os.write, os._exit, os.getpid, os.getpid()  # not to be replaced
-    with open(0, closefd=False) as stdin:
-        source, sentinel, report, rlimits = json.load(stdin)
-    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
-    main = sys.modules["__main__"] = types.ModuleType("__main__")
-    linecache.cache["<program>"] = (len(source), None, source.splitlines(True), "<program>")
-    no_memory = f"{sentinel}memory\nMemoryError".encode()  # made while there is memory
-    _confine(rlimits)
-
-    def tell(verdict: bytes) -> None:
-        if getpid() == own_pid:  # a forked child may get here too, and has no say
-            write(report, verdict)
-        leave(0)
-
-    write(report, sentinel.encode())
-    try:
-        exec(compile(source, "<program>", "exec"), main.__dict__)
-        verdict, note = "passed", ""
-    except MemoryError:
-        tell(no_memory)
-    except SystemExit as error:
-        verdict, note = "exited early", f"SystemExit: {error}"
-    except BaseException as error:
-        inner = error.__traceback__ and error.__traceback__.tb_next  # leaves this function out
-        lines = traceback.format_exception(type(error), error, inner)
-        verdict, note = "failed", "".join(lines).rstrip()[-rlimits["FSIZE"] // 2 :]
-    tell(f"{sentinel}{verdict}\n{note}".encode(errors="backslashreplace"))
-
-
-def _confine(rlimits: dict[str, int]) -> None:
-    """Set the limits, then let Landlock allow only what a program needs of the file system.
-
-    Landlock needs Linux 5.13; later ones also cut TCP, signals and abstract sockets to the outside.
-    """
-    for name, value in rlimits.items():
-        kind = getattr(resource, f"RLIMIT_{name}")
-        value = min(value, resource.getrlimit(kind)[1] % (1 << 64))  # -1 means no limit
-        resource.setrlimit(kind, (value, value))
-    libc = ctypes.CDLL(None, use_errno=True)
-    abi = libc.syscall(444, None, ctypes.c_size_t(0), 1)  # landlock_create_ruleset, on any machine
-    if abi < 1:
-        return
-    everything = (1 << 12 + min(abi, 3)) - 2  # the rights that this version knows, less executing
-    attributes = struct.pack("QQQ", everything, 3, 3)[: 8 if abi < 4 else 16 if abi < 6 else 24]
-    rules = libc.syscall(444, attributes, ctypes.c_size_t(len(attributes)), 0)
-    system = "/usr /lib /lib64 /proc /dev/zero /dev/random /dev/urandom /etc/ld.so.cache "
-    system += "/etc/localtime /etc/mime.types /etc/nsswitch.conf /etc/passwd"
-    readable = dict.fromkeys([sys.prefix, sys.base_prefix, *sys.path, *system.split()], 0b1100)
-    for path, rights in {**readable, os.devnull: 0b110, os.getcwd(): everything}.items():
-        if os.path.exists(path):
-            rights &= -1 if os.path.isdir(path) else 0b110  # writing and reading are all for a file
-            fd = os.open(path, os.O_PATH)
-            if libc.syscall(445, rules, 1, struct.pack("=Qi", rights, fd), 0) != 0:
-                raise OSError(ctypes.get_errno(), "landlock_add_rule", path)
-            os.close(fd)
-    libc.prctl(38, *map(ctypes.c_ulong, (1, 0, 0, 0)))  # no_new_privs, which Landlock asks for
-    if libc.syscall(446, rules, 0) != 0:
-        raise OSError(ctypes.get_errno(), "landlock_restrict_self")
-    os.close(rules)

@@ -66,8 +66,11 @@ def accuracy_interval(correct: ArrayLike) -> Interval | None:
 
 
 def retention_interval(baseline: ArrayLike, method: ArrayLike) -> Interval | None:
-    """Interval of (accuracy of the method) / (accuracy of the baseline) over paired samples."""
-    if not len(np.asarray(baseline)):
+    """Interval of (accuracy of the method) / (accuracy of the baseline) over paired samples.
+
+    None where the baseline solved nothing: there is nothing to retain.
+    """
+    if not np.sum(np.asarray(baseline, dtype=float)):
         return None
     # One pair that only the baseline solved and one that only the method solved.
     before = np.append(np.asarray(baseline, dtype=float), [1.0, 0.0])

@@ -79,6 +79,8 @@ def _retention(baseline: pd.DataFrame, samples: pd.DataFrame, margin: float, met
     if method == "ar":
         return dict.fromkeys(names)
     pairs = baseline[["correct"]].join(samples[["correct"]], rsuffix="_method").dropna()
+    if not len(pairs):
+        return dict.fromkeys(names)
     before, after = pairs["correct"], pairs["correct_method"]
     interval = retention_interval(before, after)
     lost, won = int((after < before).sum()), int((after > before).sum())
@@ -87,7 +89,7 @@ def _retention(baseline: pd.DataFrame, samples: pd.DataFrame, margin: float, met
         interval,
         retention_verdict(interval, margin),
         [lost, won],
-        mcnemar(lost, won) if len(pairs) else None,
+        mcnemar(lost, won),
     )
     return dict(zip(names, values, strict=True))
 
@@ -98,7 +100,7 @@ def _speedups(baseline: pd.DataFrame, samples: pd.DataFrame, method: str) -> Row
         "ttft_s": _median(samples["ttft_s"]),
         "prefill_s": _mean(samples["prefill_s"]),
         "time_to_answer_s": _mean(samples["total_s"]),
-        "peak_memory_bytes": samples["peak_memory_bytes"].max() if len(samples) else None,
+        "peak_memory_bytes": max(samples["peak_memory_bytes"], default=0) or None,
     }
     names = ("speedup_throughput", "speedup_latency")
     if method == "ar":

@@ -79,9 +79,8 @@ def test_plain_decoding_equals_transformers_generate(
 ) -> None:
     model = toys.model(arch)
     ids = torch.tensor([prompt_ids])
-    output = model.generate(
-        ids, attention_mask=torch.ones_like(ids), max_new_tokens=80, do_sample=False
-    )
+    endless = {"eos_token_id": toys.VOCAB, "max_new_tokens": 80, "do_sample": False}
+    output = model.generate(ids, attention_mask=torch.ones_like(ids), **endless)
     assert ar_answer.ids[:80] == output[0, len(prompt_ids) :].tolist()
 
 
@@ -109,7 +108,7 @@ def test_an_unrelated_draft_model_changes_nothing(
 ) -> None:
     method = MethodConfig("spd", 2, DraftConfig("model"))
     decoder = build_decoder(method, target, toys.eager(f"{arch}:9"), GREEDY)
-    assert decoder.decode(prompt_ids, capped(200)).ids == ar_answer.ids
+    assert decoder.decode(prompt_ids, capped(100)).ids == ar_answer.ids[:100]
 
 
 Script = Callable[[Sequence[int], int], list[int]]
@@ -134,9 +133,7 @@ def adversaries(prompt: list[int], plain: list[int]) -> dict[str, Script]:
     }
 
 
-@pytest.mark.parametrize(
-    "name", ["right", "wrong", "right then wrong", "eos", "empty", "random"]
-)
+@pytest.mark.parametrize("name", ["right", "wrong", "right then wrong", "eos", "empty", "random"])
 def test_adversarial_drafts_change_nothing(
     name: str, target: EagerTarget, prompt_ids: list[int], ar_answer: Generation
 ) -> None:
@@ -144,7 +141,7 @@ def test_adversarial_drafts_change_nothing(
     generation = decoder_with(target, drafter).decode(prompt_ids, capped(200))
     assert generation.ids == ar_answer.ids
     assert generation.margins == pytest.approx(ar_answer.margins, abs=1e-3)
-    rounds = {"right": 34, "wrong": 200, "eos": 200, "empty": 200}
+    rounds = {"right": 34, "wrong": 200, "empty": 200}
     assert len(generation.rounds) == rounds.get(name, len(generation.rounds))
 
 
@@ -162,9 +159,7 @@ def test_an_eos_draft_ends_the_answer_only_where_the_target_agrees(
     target: EagerTarget, prompt_ids: list[int], ar_answer: Generation
 ) -> None:
     drafter = toys.ScriptedDrafter(lambda context, limit: [EOS] * limit)
-    generation = decoder_with(target, drafter).decode(
-        prompt_ids, StopRule(frozenset({EOS}), 60)
-    )
+    generation = decoder_with(target, drafter).decode(prompt_ids, StopRule(frozenset({EOS}), 60))
     assert generation.ids == truncate(ar_answer.ids, {EOS}, 60, (), str)[0]
 
 
@@ -288,9 +283,7 @@ def test_asking_twice_answers_alike_whatever_came_between(
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
-def test_the_seed_decides_a_sampled_answer(
-    method: MethodConfig, prompt_ids: list[int]
-) -> None:
+def test_the_seed_decides_a_sampled_answer(method: MethodConfig, prompt_ids: list[int]) -> None:
     target = EagerTarget(toys.eager("llama"))
     answers = [
         answer(method, target, "llama", prompt_ids, capped(20), Sampling(1.0), seed).ids
@@ -332,9 +325,11 @@ def test_margins_are_the_target_top_two_gaps(
 # --- One synchronisation a round ----------------------------------------------------------------
 
 WAITING = {
-    "_local_scalar_dense", "nonzero", "equal", "is_nonzero", "masked_select", "_unique2",
-    "unique_consecutive", "bincount", "multinomial",
+    "_local_scalar_dense", "item", "is_nonzero", "equal", "allclose", "nonzero", "argwhere",
+    "masked_select", "unique_dim", "unique_consecutive", "_unique2", "bincount", "multinomial",
 }  # fmt: skip
+# The forms of two operators whose result's size depends on what a tensor holds.
+SIZED_BY_DATA = {"aten::where", "aten::repeat_interleave.self_Tensor"}
 
 
 class NoWaiting(TorchDispatchMode):
@@ -348,10 +343,8 @@ class NoWaiting(TorchDispatchMode):
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         name = func.name().split("::")[-1].split(".")[0]
-        by_mask = name == "index" and any(
-            t is not None and t.dtype == torch.bool for t in args[1]
-        )
-        if name in WAITING or by_mask:
+        by_mask = name == "index" and any(t is not None and t.dtype == torch.bool for t in args[1])
+        if name in WAITING or func.name() in SIZED_BY_DATA or by_mask:
             self.seen.append(name)
         return func(*args, **(kwargs or {}))
 
@@ -363,6 +356,7 @@ class NoWaiting(TorchDispatchMode):
         lambda t: bool(t[0] > 0),
         lambda t: t.nonzero(),
         lambda t: t[t > 0],
+        lambda t: torch.where(t > 0),
         lambda t: torch.equal(t, t + 0),
         lambda t: int(t.argmax()),
         lambda t: torch.multinomial(t.abs(), 1),
@@ -370,9 +364,10 @@ class NoWaiting(TorchDispatchMode):
 )
 def test_the_watch_sees_what_waits(wait: Callable[[torch.Tensor], object]) -> None:
     """The control: each of these would wait on an accelerator."""
-    with torch.inference_mode(), NoWaiting() as watch:
-        wait(torch.ones(3))
-    assert watch.seen
+    for inference in (True, False):
+        with torch.inference_mode(inference), NoWaiting() as watch:
+            wait(torch.ones(3))
+        assert watch.seen
 
 
 class PassCounter:
@@ -432,23 +427,30 @@ WATCHED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("method", "sampling"), WATCHED.values(), ids=WATCHED)
+@pytest.mark.parametrize("name", WATCHED)
 def test_one_synchronisation_a_round(
-    method: MethodConfig,
-    sampling: Sampling,
-    arch: str,
-    prompt_ids: list[int],
-    copies: dict[str, int],
+    name: str, prompt_ids: list[int], copies: dict[str, int]
 ) -> None:
-    draft = PassCounter(toys.near(arch))
-    decoder = build_decoder(method, EagerTarget(toys.eager(arch)), draft, sampling)
+    method, sampling = WATCHED[name]
+    draft = PassCounter(toys.near("llama"))
+    decoder = build_decoder(method, EagerTarget(toys.eager("llama")), draft, sampling)
     with NoWaiting() as watch:
-        generation = decoder.decode(prompt_ids, capped(20))
+        generation = decoder.decode(prompt_ids, capped(12))
     assert watch.seen == []
     assert copies["fetch"] == len(generation.rounds)
     # The nested drafter compares each of its own passes with the looked-up words on the host.
     own = draft.passes - 1 if method.draft.kind == "nested" else 0
     assert copies["all"] == len(generation.rounds) + own
+
+
+def test_no_architecture_waits_within_a_round(target: EagerTarget, prompt_ids: list[int]) -> None:
+    """Beyond gemma3's window of 32 tokens too: the prompt is longer than that."""
+    with NoWaiting() as watch:
+        build_decoder(AR, target, None, GREEDY).decode(prompt_ids, capped(3))
+        decoder_with(target, toys.ScriptedDrafter(lambda context, limit: [1] * limit)).decode(
+            prompt_ids, capped(3)
+        )
+    assert watch.seen == []
 
 
 # --- Truncation ---------------------------------------------------------------------------------
@@ -561,7 +563,7 @@ def test_every_method_ends_where_the_oracle_ends_the_plain_answer(
         "stop string": StopRule(
             frozenset(), 200, tuple(printable_pairs(plain[20:80], tokenizer))[-1:], detokenize
         ),
-        "special token": StopRule(frozenset(), 200, ("<|bos|>", "<|user|>"), detokenize),
+        "special token": StopRule(frozenset(), 100, ("<|bos|>", "<|user|>"), detokenize),
         "eos": StopRule(frozenset({plain[33], EOS}), 200),
         "cap": capped(37),
     }
@@ -581,10 +583,10 @@ def test_a_shorter_cap_gives_a_prefix(
     name: str, target: EagerTarget, arch: str, prompt_ids: list[int]
 ) -> None:
     method = METHODS[name]
-    longest = answer(method, target, arch, prompt_ids, capped(120))
-    if name == "fly" and arch != "llama":
+    longest = answer(method, target, arch, prompt_ids, capped(100))
+    if name == "fly":
         assert sum(r.loose for r in longest.rounds) > 0
-    for cap in (1, 2, 17, 64, 119):
+    for cap in (1, 2, 17, 49):
         shorter = answer(method, target, arch, prompt_ids, capped(cap))
         assert shorter.ids == longest.ids[:cap]
         assert shorter.finish == "length"
@@ -607,7 +609,7 @@ SAMPLED = {
 
 @pytest.mark.parametrize("method", SAMPLED.values(), ids=SAMPLED)
 def test_sampled_answers_follow_the_target_law(method: MethodConfig) -> None:
-    sampling, draws, prompt = Sampling(0.9), 3000, [1, 2, 3, 0, 1, 2]
+    sampling, draws, prompt = Sampling(0.9), 2000, [1, 2, 3, 0, 1, 2]
     target = EagerTarget(toys.TableModel(TABLE))  # type: ignore[arg-type]
     decoder = build_decoder(method, target, toys.TableModel(DRAFT_TABLE), sampling)
     found = [0] * 16

@@ -27,7 +27,8 @@ def number(value: Any, digits: int = 2, scale: float = 1.0) -> str:
 
 def percent(share: float | None) -> str:
     """A share as ``99.0 %``, held together by a no-break space."""
-    return f"{number(share, 1, 100)}{NBSP}%"
+    text = number(share, 1, 100)
+    return text if text == NONE else f"{text}{NBSP}%"
 
 
 def interval(pair: Sequence[float] | None, digits: int = 2, scale: float = 1.0) -> str:

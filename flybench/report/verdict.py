@@ -129,10 +129,11 @@ def _accuracy(run: Run, arm: Arm) -> Finding:
         return Finding("open", "accuracy unknown", f"{judge}: the data say nothing of accuracy.")
     lost, won = row["discordant"]
     ends = " to ".join(percent(end) for end in row["retention_ci"] or []) or "none"
-    p = row["mcnemar_p"]
+    p, kept = row["mcnemar_p"], row["retention"]
+    retention = "undefined as AR solved none" if kept is None else percent(kept)
     facts = (
         f"{pairs['correct'].sum():g}/{n} right against {pairs['correct_ar'].sum():g}/{n} for AR, "
-        f"retention {percent(row['retention'])} ({INTERVAL} {ends}), {lost} lost and {won} won "
+        f"retention {retention} ({INTERVAL} {ends}), {lost} lost and {won} won "
         f"(McNemar p {'< 0.001' if p < 0.001 else f'= {p:.3f}'})."
     )
     asked = f"the {percent(1 - run.margin)} that the margin asks for"

@@ -103,7 +103,7 @@ def first_two_tokens(
     draws: int,
     seed: int = 0,
 ) -> Tensor:
-    """The first two tokens of `draws` answers [B, 2], in one round where it gives two, or in two."""
+    """The first two tokens of `draws` answers [B, 2], from one round or, where it is short, two."""
     generator = torch.Generator().manual_seed(seed)
     setting = (verifier, target, draft, length, sampled, sampling)
     emitted, count = rounds(*setting, torch.zeros(draws, dtype=torch.long), generator)

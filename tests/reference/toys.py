@@ -25,7 +25,7 @@ def model(recipe: str) -> PreTrainedModel:
 
 
 @cache
-def near_model(recipe: str, noise: float = 0.02) -> PreTrainedModel:
+def near_model(recipe: str, noise: float = 0.01) -> PreTrainedModel:
     """The model of `recipe` with every matrix a little off: a draft that is right now and then."""
     other = random_model(recipe)
     generator = torch.Generator().manual_seed(5)

@@ -67,9 +67,7 @@ def test_a_wrong_draft_law_would_show() -> None:
     tokens = soft.argmax().expand(DRAWS, 1)
     logits = torch.stack([TARGET[0], TARGET[int(soft.argmax())]]).expand(DRAWS, 2, V)
     probs = soft.expand(DRAWS, 1, V)
-    accepted, token, _ = judge_many(
-        RejectionVerifier(), tokens, probs, logits, SAMPLING, generator
-    )
+    accepted, token, _ = judge_many(RejectionVerifier(), tokens, probs, logits, SAMPLING, generator)
     first = torch.where(accepted == 1, tokens[:, 0], token)
     assert total_variation(frequencies(first, V), LAW[0]) > 0.02
 
@@ -77,9 +75,7 @@ def test_a_wrong_draft_law_would_show() -> None:
 def test_acceptance_rate_is_one_minus_total_variation() -> None:
     generator = torch.Generator().manual_seed(3)
     roots = torch.zeros(DRAWS, dtype=torch.long)
-    _, count = rounds(
-        RejectionVerifier(), TARGET, DRAFT, 1, True, SAMPLING, roots, generator
-    )
+    _, count = rounds(RejectionVerifier(), TARGET, DRAFT, 1, True, SAMPLING, roots, generator)
     expected = 1 - total_variation(LAW[0], SAMPLING.warp(DRAFT)[0])
     assert float((count == 2).float().mean()) == pytest.approx(expected, abs=0.005)
 
@@ -87,9 +83,7 @@ def test_acceptance_rate_is_one_minus_total_variation() -> None:
 def test_a_point_mass_is_accepted_with_its_target_probability() -> None:
     generator = torch.Generator().manual_seed(4)
     roots = torch.zeros(DRAWS, dtype=torch.long)
-    _, count = rounds(
-        RejectionVerifier(), TARGET, DRAFT, 1, False, SAMPLING, roots, generator
-    )
+    _, count = rounds(RejectionVerifier(), TARGET, DRAFT, 1, False, SAMPLING, roots, generator)
     expected = float(LAW[0][DRAFT[0].argmax()])
     assert float((count == 2).float().mean()) == pytest.approx(expected, abs=0.005)
 
@@ -188,7 +182,13 @@ def test_best_of_two_accepts_with_either_sample() -> None:
 
 def test_best_of_two_is_not_the_target_law() -> None:
     pairs = first_two_tokens(
-        FlyVerifier("official", math.inf, 0, "best_of_two"), TARGET, DRAFT, 1, False, SAMPLING, DRAWS
+        FlyVerifier("official", math.inf, 0, "best_of_two"),
+        TARGET,
+        DRAFT,
+        1,
+        False,
+        SAMPLING,
+        DRAWS,
     )
     assert total_variation(frequencies(pairs[:, 0], V), LAW[0]) > 0.05
 

@@ -1,0 +1,185 @@
+"""Intervals cover, verdicts are not bought with small samples, and McNemar is exact."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from flybench.stats import (
+    Interval,
+    accuracy_interval,
+    bootstrap,
+    mcnemar,
+    ratio,
+    retention_interval,
+    retention_verdict,
+)
+
+
+def quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return a / b
+
+
+def paired_times(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Seconds of two methods on samples of very different lengths; the true ratio is 2."""
+    length = rng.lognormal(0, 0.8, n)
+    noise = rng.gamma(20, 1 / 20, n), rng.gamma(20, 1 / 20, n)
+    return 2 * length * noise[0], length * noise[1]
+
+
+def test_interval_of_a_ratio_covers_the_truth_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(1)
+    covered = 0
+    for _ in range(200):
+        interval = bootstrap(quotient, *paired_times(rng, 60), resamples=1000)
+        assert interval is not None
+        covered += interval.low <= 2 <= interval.high
+    assert 0.88 <= covered / 200 <= 0.99
+
+
+def test_pairing_makes_the_interval_narrow() -> None:
+    """The lengths vary by far more than the ratio: only a paired bootstrap can tell."""
+    rng = np.random.default_rng(2)
+    slow, fast = paired_times(rng, 80)
+    paired = bootstrap(quotient, slow, fast)
+    unpaired = bootstrap(quotient, slow, rng.permutation(fast))
+    assert paired is not None
+    assert unpaired is not None
+    assert (paired.high - paired.low) < 0.5 * (unpaired.high - unpaired.low)
+
+
+def test_bootstrap_is_deterministic() -> None:
+    columns = paired_times(np.random.default_rng(3), 30)
+    assert bootstrap(quotient, *columns) == bootstrap(quotient, *columns)
+    assert bootstrap(quotient, *columns) != bootstrap(quotient, *columns, resamples=500)
+
+
+def test_bootstrap_matches_the_standard_error_of_a_mean() -> None:
+    values = np.random.default_rng(4).normal(10, 3, 400)
+    interval = bootstrap(quotient, values, np.ones(400))
+    assert interval is not None
+    half = 1.96 * values.std() / 20
+    assert interval.low == pytest.approx(values.mean() - half, abs=0.05)
+    assert interval.high == pytest.approx(values.mean() + half, abs=0.05)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_fewer_than_two_samples_say_nothing(n: int) -> None:
+    assert bootstrap(quotient, np.ones(n), np.ones(n)) is None
+
+
+def test_no_finite_value_says_nothing() -> None:
+    assert bootstrap(quotient, [0.0, 0.0], [0.0, 0.0]) is None
+
+
+def test_resamples_without_a_denominator_are_left_out() -> None:
+    interval = bootstrap(quotient, [1.0, 1.0, 1.0], [0.0, 0.0, 1.0])
+    assert interval is not None
+    assert np.isfinite(interval).all()
+
+
+def test_equal_samples_have_an_interval_of_no_width() -> None:
+    interval = bootstrap(quotient, [3.0] * 5, [2.0] * 5)
+    assert interval is not None
+    assert interval == pytest.approx((1.5, 1.5))
+
+
+def test_ratio_is_of_sums() -> None:
+    assert ratio([1, 2, 3], [1, 1, 2]) == 1.5
+    assert ratio([1, 2], [0, 0]) is None
+    assert ratio([], []) is None
+
+
+@pytest.mark.parametrize(("right", "n"), [(10, 10), (0, 10), (1, 1), (0, 1), (500, 500)])
+def test_accuracy_is_never_certain(right: int, n: int) -> None:
+    interval = accuracy_interval([1.0] * right + [0.0] * (n - right))
+    assert interval is not None
+    assert 0 <= interval.low < interval.high <= 1
+    assert interval.low < right / n or right == 0
+    assert interval.high > right / n or right == n
+
+
+def test_accuracy_interval_shrinks_with_n_and_holds_the_mean() -> None:
+    widths = []
+    for n in (10, 100, 1000):
+        interval = accuracy_interval([1.0, 1.0, 0.0, 1.0, 0.0] * (n // 5))
+        assert interval is not None
+        assert interval.low < 0.6 < interval.high
+        widths.append(interval.high - interval.low)
+    assert widths == sorted(widths, reverse=True)
+    assert widths[-1] == pytest.approx(2 * 1.96 * (0.24 / 1000) ** 0.5, rel=0.1)
+
+
+def test_accuracy_of_nothing_is_unknown() -> None:
+    assert accuracy_interval([]) is None
+    assert retention_interval([], []) is None
+
+
+def verdict(both: int, lost: int = 0, won: int = 0, neither: int = 0, margin: float = 0.01) -> str:
+    before = [1.0] * (both + lost) + [0.0] * (won + neither)
+    after = [1.0] * both + [0.0] * lost + [1.0] * won + [0.0] * neither
+    return retention_verdict(retention_interval(before, after), margin)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 20, 100])
+def test_few_samples_never_prove_retention(n: int) -> None:
+    assert verdict(n) == "not resolved"
+    assert verdict(0, neither=n) == "not resolved"
+
+
+def test_many_samples_without_a_loss_do() -> None:
+    assert verdict(2000) == "kept"
+    assert verdict(1200, neither=800) == "kept"
+
+
+def test_a_clear_loss_is_a_loss() -> None:
+    assert verdict(1000, lost=200) == "lost"
+    assert verdict(1000, lost=200, margin=0.5) == "kept"
+
+
+def test_a_small_loss_among_few_is_not_resolved() -> None:
+    assert verdict(150, lost=3, won=1) == "not resolved"
+
+
+def test_a_gain_is_kept() -> None:
+    assert verdict(1000, won=200) == "kept"
+
+
+def test_retention_interval_holds_the_ratio() -> None:
+    interval = retention_interval([1.0] * 80 + [0.0] * 20, [1.0] * 70 + [0.0] * 30)
+    assert interval is not None
+    assert interval.low < 70 / 80 < interval.high < 1
+
+
+@pytest.mark.parametrize(
+    ("interval", "expected"),
+    [
+        (None, "not resolved"),
+        (Interval(0.99, 1.2), "kept"),
+        (Interval(0.9899, 1.2), "not resolved"),
+        (Interval(0.5, 0.99), "not resolved"),
+        (Interval(0.5, 0.9899), "lost"),
+    ],
+)
+def test_verdict_boundaries(interval: Interval | None, expected: str) -> None:
+    assert retention_verdict(interval, 0.01) == expected
+
+
+def test_mcnemar_equals_the_exact_binomial_test() -> None:
+    for lost, won in itertools.product(range(13), repeat=2):
+        if lost + won:
+            expected = binomtest(lost, lost + won, 0.5).pvalue
+            assert mcnemar(lost, won) == pytest.approx(expected, rel=1e-9), (lost, won)
+    assert mcnemar(40, 260) == pytest.approx(binomtest(40, 300, 0.5).pvalue, rel=1e-9)
+
+
+def test_mcnemar_without_discordant_pairs_is_one() -> None:
+    assert mcnemar(0, 0) == 1.0
+
+
+def test_mcnemar_of_many_discordant_pairs() -> None:
+    assert mcnemar(700, 700) == pytest.approx(1.0)
+    assert mcnemar(1, 2000) == pytest.approx(0.0, abs=1e-300)
