@@ -41,7 +41,10 @@ def build(kind: Any, value: Any, path: str) -> Any:
     """Turn plain data into `kind`, a dataclass or a field's type, naming the path of what fails."""
     if isinstance(kind, type) and is_dataclass(kind):
         if not isinstance(value, dict):
-            raise FlybenchError(f"{path}={value!r} must be a group with keys of its own.")
+            raise FlybenchError(
+                f"{path or 'the configuration'}={value!r} is not allowed: it is a group with keys of "
+                "its own, such as the files in conf/ show."
+            )
         hints = get_type_hints(kind)
         names = [entry.name for entry in fields(kind)]
         for key in value:

@@ -114,7 +114,8 @@ class MethodConfig:
         if self.draft.kind == "none":
             if self.k or self.verify.kind != "exact":
                 raise FlybenchError(
-                    f"method {self.name} has no drafter, so k must be 0 and verify.kind exact: "
+                    f"method {self.name} has no drafter, so method.k={self.k} must be 0 and "
+                    f"method.verify.kind={self.verify.kind} must be exact: "
                     "remove the override or choose a method that drafts, such as spd or fly."
                 )
             return

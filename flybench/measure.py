@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import resource
 import sys
 import time
@@ -86,17 +87,19 @@ def device_name(device: torch.device) -> str:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else _cpu_name()
 
 
+SECRET = re.compile(r"(^|[._-]|api)(token|key|secret|password|credential)$")
+
+
 def redacted(arguments: Sequence[str]) -> list[str]:
-    """Command-line arguments with the value of anything that names a secret replaced."""
-    words = ("token", "key", "secret", "password", "credential")
-    clean = []
-    for argument in arguments:
-        name, equals, _ = argument.partition("=")
-        # `max_new_tokens` and the like are counts, not credentials.
-        last = name.rsplit(".", 1)[-1].lower()
-        secret = equals and any(last == word or last.endswith("_" + word) for word in words)
-        clean.append(f"{name}=<redacted>" if secret else argument)
-    return clean
+    """Command-line arguments with the value of anything that names a secret replaced.
+
+    Names end in the telling word, so that counts such as `max_new_tokens` stay.
+    """
+    pairs = [argument.partition("=") for argument in arguments]
+    return [
+        f"{name}=<redacted>" if equals and SECRET.search(name.lower()) else name + equals + value
+        for name, equals, value in pairs
+    ]
 
 
 def _version(package: str) -> str | None:

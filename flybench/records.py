@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from flybench.core import FlybenchError, Generation, Record, Round, Score
 
 Key = tuple[str, str]
+Noun = TypeVar("Noun")
 
 
 class RunFolder:
@@ -69,14 +70,12 @@ class RunFolder:
 
     def records(self) -> dict[Key, Record]:
         """Every record, by sample and method."""
-        return {(r.sample_id, r.method): r for r in map(_record, self._lines("records.jsonl"))}
+        return {(r.sample_id, r.method): r for r in self._lines("records.jsonl", _record)}
 
     def scores(self) -> dict[Key, Score]:
         """Every score, by sample and method; empty before scoring."""
-        return {
-            (s.sample_id, s.method): s
-            for s in (Score(**row) for row in self._lines("scores.jsonl"))
-        }
+        scores = self._lines("scores.jsonl", lambda row: Score(**row))
+        return {(score.sample_id, score.method): score for score in scores}
 
     def write_scores(self, scores: Iterable[Score]) -> None:
         """Replace the scores."""
@@ -98,21 +97,22 @@ class RunFolder:
     def write_json(self, name: str, value: Any) -> None:
         self.write(name, json.dumps(value, indent=2) + "\n")
 
-    def _lines(self, name: str) -> Iterator[dict[str, Any]]:
+    def _lines(self, name: str, build: Callable[[Any], Noun]) -> Iterator[Noun]:
         path = self.path / name
         if not path.is_file():
             return
-        with path.open(encoding="utf-8") as lines:
+        with path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
-                if not line.endswith("\n"):
+                if not line.endswith(b"\n"):
                     return  # half-written by a kill; `repair` cuts it before the next append
                 try:
-                    yield json.loads(line)
-                except ValueError as error:
+                    noun = build(json.loads(line))
+                except (ValueError, KeyError, TypeError) as error:
                     raise FlybenchError(
-                        f"{path} line {number} is not JSON ({error}): remove that line, and the "
-                        "sample is decoded again on resume."
+                        f"{path} line {number} cannot be read ({type(error).__name__}: {error}): "
+                        "remove that line, and what it held is made again on resume."
                     ) from error
+                yield noun
 
 
 def _record(row: dict[str, Any]) -> Record:

@@ -147,9 +147,9 @@ def _divergence(baseline: pd.DataFrame, samples: pd.DataFrame, method: str) -> R
     `tie_flips` counts first divergences at which AR's own top-2 gap was a tie.
     """
     names = ("exact_match_rate", "first_divergence_median", "tie_flips")
-    if method == "ar":
-        return dict.fromkeys(names)
     pairs = baseline.join(samples, rsuffix="_method", how="inner")
+    if method == "ar" or not len(pairs):
+        return dict.fromkeys(names)
     places = [
         first_divergence(a, b) for a, b in zip(pairs["ids"], pairs["ids_method"], strict=True)
     ]

@@ -531,6 +531,14 @@ def test_cut_agrees_with_the_oracle_when_a_text_loses_its_first_space() -> None:
         assert (kept, finish) == truncate(ids, (), 99, chosen, detokenize), (ids, chosen)
 
 
+def test_a_stop_string_of_long_characters_is_found(tokenizer: PreTrainedTokenizerFast) -> None:
+    """Its six bytes are six tokens, though it has two characters."""
+    rule = StopRule(frozenset(), 99, ("€€",), spelled(tokenizer))
+    ids = tokenizer.encode("ab€€c")
+    assert rule.cut([], ids) == (8, "stop")
+    assert rule.cut(ids[:7], ids[7:]) == (1, "stop")
+
+
 def test_at_one_token_eos_precedes_stop_and_stop_precedes_the_cap() -> None:
     def rule(eos: frozenset[int], stops: tuple[str, ...]) -> StopRule:
         return StopRule(eos, 1, stops, lambda ids: "x" * len(ids))

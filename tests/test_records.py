@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,9 +34,18 @@ def test_a_record_comes_back_as_it_went(folder: RunFolder) -> None:
 def test_a_record_is_one_line(folder: RunFolder) -> None:
     folder.append(RECORD)
     text = folder.records_file.read_text(encoding="utf-8")
-    assert text.count("\n") == 1
+    assert text.splitlines(keepends=True) == [text]
     assert text.endswith("\n")
-    assert "né €" in text
+    assert json.loads(text)["turns"][0]["text"] == TURN.text
+
+
+def test_half_a_character_survives(folder: RunFolder) -> None:
+    """A tokenizer may hand out a lone surrogate, which no encoding can write as it is."""
+    record = replace(RECORD, turns=[replace(TURN, text="a\ud83d")])
+    folder.append(record)
+    assert folder.records()["s/1", "fly"] == record
+    folder.write_scores([Score("a", "ar", 1.0, {}, "\ud83d")])
+    assert folder.scores()["a", "ar"].extracted == "\ud83d"
 
 
 def test_an_infinite_margin_survives(folder: RunFolder) -> None:
@@ -65,24 +74,14 @@ def test_methods_of_one_sample_are_kept_apart(folder: RunFolder) -> None:
     assert set(folder.records()) == {("s/1", "fly"), ("s/1", "ar")}
 
 
-# BUG: a line cut inside a character of several bytes cannot be read at all (UnicodeDecodeError).
 def test_a_line_cut_anywhere_is_ignored_and_then_repaired(folder: RunFolder) -> None:
     folder.append(FAILED)
     whole = folder.records_file.read_bytes()
-    line = (json.dumps(asdict(RECORD), ensure_ascii=False) + "\n").encode()
+    folder.append(RECORD)
+    line = folder.records_file.read_bytes().removeprefix(whole)
     for cut in range(1, len(line)):
         folder.records_file.write_bytes(whole + line[:cut])
         assert list(folder.records()) == [("s/2", "ar")], line[:cut][-20:]
-        assert folder.repair() is True
-        assert folder.records_file.read_bytes() == whole
-
-
-def test_a_line_cut_within_plain_text_is_ignored_and_then_repaired(folder: RunFolder) -> None:
-    folder.append(FAILED)
-    whole = folder.records_file.read_bytes()
-    for half in (b"{", b'{"sample_id": "s/1", "meth', json.dumps(asdict(RECORD)).encode()):
-        folder.records_file.write_bytes(whole + half)
-        assert list(folder.records()) == [("s/2", "ar")]
         assert folder.repair() is True
         assert folder.records_file.read_bytes() == whole
     folder.append(RECORD)
@@ -113,7 +112,6 @@ def test_a_corrupt_line_in_the_middle_is_named(folder: RunFolder) -> None:
     assert_one_sentence(caught.value, str(folder.records_file), "line 2 ", "remove that line")
 
 
-# BUG: a line that is JSON but no record raises a bare KeyError or TypeError.
 @pytest.mark.parametrize("line", ['{"sample_id": "s/1"}', "[]", '{"turns": [], "new_field": 1}'])
 def test_a_line_that_is_no_record_is_named(folder: RunFolder, line: str) -> None:
     folder.append(FAILED)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 import torch
 
 from flybench.core import Decision, Draft, TargetView
+from flybench.engine.base import upload
 
 
 class NgramIndex:
@@ -62,8 +63,7 @@ class LookupDrafter:
 
     def propose(self, context: Sequence[int], limit: int) -> Draft:
         self._index.extend(context[len(self._index) :])
-        tokens = self._index.follow(limit)
-        return Draft.chain(torch.tensor(tokens, dtype=torch.long, device=self._device))
+        return Draft.chain(upload(self._index.follow(limit), self._device))
 
     def observe(self, draft: Draft, view: TargetView, decision: Decision) -> None:
         pass

@@ -15,6 +15,11 @@ from torch import Tensor
 from flybench.core import Draft, TargetView
 
 
+def upload(ids: Sequence[int], device: torch.device) -> Tensor:
+    """Token ids as a device tensor [T], without waiting for the device."""
+    return torch.tensor(ids, dtype=torch.long).to(device, non_blocking=True)
+
+
 class CachedModel(Protocol):
     """A causal language model and the keys and values of what it has read (batch 1)."""
 
@@ -29,7 +34,7 @@ class CachedModel(Protocol):
         """Empty the cache."""
 
     def ids(self, ids: Sequence[int]) -> Tensor:
-        """Token ids as a device tensor [T], without waiting for the device."""
+        """`upload` to this model's device."""
 
     def extend(self, ids: Tensor, rows: int) -> Tensor:
         """Read ids [T] after the cache; fp32 logits [rows, vocab_size] of the last `rows`."""

@@ -14,6 +14,7 @@ from torch import Tensor
 from transformers import DynamicCache, PreTrainedModel
 
 from flybench.core import Draft, FlybenchError, TargetView
+from flybench.engine.base import upload
 
 ROLLBACK_SAFE_LAYERS = {"full_attention", "sliding_attention", "chunked_attention"}
 
@@ -50,7 +51,7 @@ class EagerModel:
         self._length = 0
 
     def ids(self, ids: Sequence[int]) -> Tensor:
-        return torch.tensor(ids, dtype=torch.long).to(self.device, non_blocking=True)
+        return upload(ids, self.device)
 
     @torch.inference_mode()
     def extend(self, ids: Tensor, rows: int) -> Tensor:

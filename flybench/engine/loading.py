@@ -68,9 +68,8 @@ def describe(ref: ModelRef) -> ModelInfo:
         generation: GenerationConfig | None = model.generation_config
     else:
         folder = local_folder(source)
-        options = {"trust_remote_code": ref.trust_remote_code}
-        tokenizer = _read(AutoTokenizer, folder, ref, options)
-        config = _read(AutoConfig, folder, ref, options)
+        tokenizer = _read(AutoTokenizer, ref, folder)
+        config = _read(AutoConfig, ref, folder)
         generation = _generation_config(folder)
     text = config.get_text_config()
     if ref.skip_layers is not None:
@@ -106,14 +105,15 @@ def load_pair(
     target: ModelInfo, draft: ModelInfo | None, vocab_size: int, engine: EngineConfig
 ) -> Pair:
     """Load the weights of a described pair."""
-    target_model = _load(target, engine)
-    draft_model = None
-    if draft is not None:
-        same = replace(draft.ref, skip_layers=None) == replace(target.ref, skip_layers=None)
-        whole = target_model if same else _load(draft, engine)
-        skip = draft.ref.skip_layers
-        draft_model = EagerModel(without_layers(whole, *skip) if skip else whole, vocab_size)
-    return Pair(EagerTarget(EagerModel(target_model, vocab_size)), draft_model, target_model.dtype)
+    whole = _load(target, engine)
+    target_model = EagerModel(_skipping(whole, target.ref), vocab_size)
+    if draft is None:
+        return Pair(EagerTarget(target_model), None, whole.dtype)
+    # A draft that only leaves layers out shares the target's tensors.
+    same = replace(draft.ref, skip_layers=None) == replace(target.ref, skip_layers=None)
+    base = whole if same else _load(draft, engine)
+    draft_model = EagerModel(_skipping(base, draft.ref), vocab_size)
+    return Pair(EagerTarget(target_model), draft_model, whole.dtype)
 
 
 def resolve_device(name: str) -> torch.device:
@@ -135,6 +135,10 @@ def resolve_device(name: str) -> torch.device:
     return device
 
 
+def _skipping(model: PreTrainedModel, ref: ModelRef) -> PreTrainedModel:
+    return without_layers(model, *ref.skip_layers) if ref.skip_layers else model
+
+
 def _load(info: ModelInfo, engine: EngineConfig) -> PreTrainedModel:
     name = info.ref.device if info.ref.device != "auto" else engine.device
     device = None if name == "balanced" else resolve_device(name)
@@ -145,24 +149,27 @@ def _load(info: ModelInfo, engine: EngineConfig) -> PreTrainedModel:
     if info.source.kind == "random":
         model = random_model(info.source.location)
         return model.to(device=device, dtype=dtype)  # type: ignore[call-arg]
-    model = AutoModelForCausalLM.from_pretrained(
-        local_folder(info.source),
-        dtype=dtype,
-        device_map=device or "balanced",
-        trust_remote_code=info.ref.trust_remote_code,
-    )
+    folder = local_folder(info.source)
+    place = device or "balanced"
+    model = _read(AutoModelForCausalLM, info.ref, folder, dtype=dtype, device_map=place)
     return model.eval()
 
 
-def _read(kind: Any, folder: Path, ref: ModelRef, options: dict[str, Any]) -> Any:
+def _read(kind: Any, ref: ModelRef, folder: Path, **options: Any) -> Any:
+    """What `kind` reads from a folder.
+
+    Raises:
+        FlybenchError: a file is missing or damaged, or the model needs code of its own.
+    """
     try:
-        return kind.from_pretrained(folder, **options)
+        return kind.from_pretrained(folder, trust_remote_code=ref.trust_remote_code, **options)
     except (OSError, ValueError, KeyError) as error:
-        hint = (
-            " (set trust_remote_code=true if you trust it)" if "remote code" in str(error) else ""
-        )
+        said = (str(error).strip() or type(error).__name__).splitlines()[0].split(". ")[0]
+        remedy = "check that it is complete and in Hugging Face format"
+        if "trust_remote_code" in str(error):
+            remedy = "it needs code of its own, so set trust_remote_code=true if you trust it"
         raise FlybenchError(
-            f"{kind.__name__} cannot read {ref.path}: {str(error).strip().splitlines()[0]}{hint}"
+            f"{kind.__name__} cannot read {ref.path} ({said.rstrip(' .:')}): {remedy}."
         ) from error
 
 

@@ -32,16 +32,19 @@ def shared_vocab_size(tokenizer: PreTrainedTokenizerBase, *model_sizes: int) -> 
     """Number of ids that can be emitted: known to the tokenizer and to every model.
 
     Raises:
-        FlybenchError: a model has fewer rows than the tokenizer has ids.
+        FlybenchError: a model has fewer rows than the tokenizer has ids. Added tokens past the end
+            are fine: transformers adds one to some GGUF tokenizers that no weight belongs to.
     """
+    added = tokenizer.get_added_vocab()
+    trained = max(i for token, i in tokenizer.get_vocab().items() if token not in added) + 1
     known = max(_by_id(tokenizer)) + 1
     smallest = min(model_sizes)
-    if smallest < known:
+    if smallest < trained:
         raise FlybenchError(
-            f"The tokenizer knows {known} ids and a model has rows for {smallest}: the model and "
+            f"The tokenizer knows {trained} ids and a model has rows for {smallest}: the model and "
             "its tokenizer do not belong together."
         )
-    return known
+    return min(known, smallest)
 
 
 def _by_id(tokenizer: PreTrainedTokenizerBase) -> dict[int, str]:

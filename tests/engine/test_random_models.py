@@ -53,7 +53,6 @@ def test_models_are_ready_to_decode(arch: str, tokenizer: PreTrainedTokenizerFas
         ("llama:x", ("random:llama:x ", "ARCH:SEED")),
         ("llama:-1", ("random:llama:-1 ", "ARCH:SEED")),
         ("", ("random: ", "ARCH:SEED")),
-        # BUG: str.isdigit lets this through to int(), which raises a bare ValueError.
         ("llama:²", ("random:llama:²", "ARCH:SEED")),
     ],
 )

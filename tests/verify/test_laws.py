@@ -11,9 +11,10 @@ import math
 import pytest
 import torch
 
+from flybench.config import VerifyConfig
 from flybench.core import Draft, Fate, TargetView
 from flybench.sampling import Sampling
-from flybench.verify import build_verifier
+from flybench.verify import build_verifier, fly
 from flybench.verify.base import Verifier
 from flybench.verify.exact import ExactVerifier
 from flybench.verify.fly import FlyVerifier
@@ -180,6 +181,21 @@ def test_best_of_two_accepts_with_either_sample() -> None:
     assert total_variation(corrections, others / others.sum()) < 0.01
 
 
+@pytest.mark.parametrize(
+    ("draft", "tokens"), [([1, 5], [1, 5, 3]), ([4, 2], [4, 2, 3]), ([1, 6], [1, 2]), ([0, 5], [1])]
+)
+def test_best_of_two_matches_either_sample_and_corrects_with_the_first(
+    draft: list[int], tokens: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = iter([torch.tensor([1, 2, 3]), torch.tensor([4, 5, 7])])
+    monkeypatch.setattr(fly, "draw", lambda law, generator: next(samples))
+    chain, view = Draft.chain(torch.tensor(draft)), TargetView(torch.zeros(3, V))
+    verifier = FlyVerifier("official", math.inf, 0, "best_of_two")
+    decision = verifier.judge(chain, view, Sampling(1.0), None).fetch(chain, view)
+    assert decision.tokens == tokens
+    assert set(decision.fates[: len(decision.nodes)]) <= {"s"}
+
+
 def test_best_of_two_is_not_the_target_law() -> None:
     pairs = first_two_tokens(
         FlyVerifier("official", math.inf, 0, "best_of_two"),
@@ -205,9 +221,7 @@ def test_equal_seeds_judge_alike() -> None:
 
 
 def test_lossless_verification_is_exact_if_greedy_and_rejection_if_not() -> None:
-    from flybench.config import VerifyConfig
-
     assert isinstance(build_verifier(VerifyConfig(), Sampling()), ExactVerifier)
     assert isinstance(build_verifier(VerifyConfig(), Sampling(0.5)), RejectionVerifier)
-    fly = build_verifier(VerifyConfig("fly", "paper", 0.7, 3, "best_of_two"), Sampling(0.5))
-    assert fly == FlyVerifier("paper", 0.7, 3, "best_of_two")
+    loose = build_verifier(VerifyConfig("fly", "paper", 0.7, 3, "best_of_two"), Sampling(0.5))
+    assert loose == FlyVerifier("paper", 0.7, 3, "best_of_two")
