@@ -42,8 +42,8 @@ def build(kind: Any, value: Any, path: str) -> Any:
     if isinstance(kind, type) and is_dataclass(kind):
         if not isinstance(value, dict):
             raise FlybenchError(
-                f"{path or 'the configuration'}={value!r} is not allowed: it is a group with keys of "
-                "its own, such as the files in conf/ show."
+                f"{path or 'the configuration'}={value!r} is not allowed: it is a group with keys "
+                "of its own, as the files in conf/ show."
             )
         hints = get_type_hints(kind)
         names = [entry.name for entry in fields(kind)]

@@ -16,7 +16,7 @@ from omegaconf import DictConfig
 from flybench.compose import Request, cells, conf_dir, options, parse_request, run_config
 from flybench.config import RunConfig
 from flybench.core import FlybenchError
-from flybench.plan import prepare
+from flybench.provenance import prepare
 from flybench.records import RunFolder
 from flybench.report import write_report
 from flybench.report.headline import headline

@@ -84,6 +84,11 @@ class Draft:
     def __len__(self) -> int:
         return self.tokens.shape[0]
 
+    def to(self, device: torch.device) -> Draft:
+        """The same draft where the target can judge it."""
+        probs = None if self.probs is None else self.probs.to(device)
+        return Draft(self.tokens.to(device), self.parents.to(device), probs)
+
 
 @dataclass(frozen=True)
 class TargetView:

@@ -82,7 +82,7 @@ class Decoder:
         while finish is None:
             context = [*prompt_ids, *answer]
             began, began_mark = ended, self.clock.mark()
-            draft = self.drafter.propose(context, self.k)
+            draft = self.drafter.propose(context, self.k).to(self.target.device)
             drafted_mark = self.clock.mark()
             view = self.target.score(context[-1], draft)
             verdict = self.verifier.judge(draft, view, self.sampling, generator)

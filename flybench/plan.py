@@ -1,26 +1,16 @@
-"""Everything about a run that is decided before a weight is loaded: data, prompts, limits, folder.
-
-`prepare` checks it all and writes config.yaml, provenance.json and prompt.txt.
-"""
+"""What is decided before a weight is loaded: data, prompts, limits, and the run's folder."""
 
 from __future__ import annotations
 
-import functools
-import subprocess
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
-import yaml
 
-from flybench import sandbox
 from flybench.config import MethodConfig, RunConfig, digest
 from flybench.core import FlybenchError, Prompt
 from flybench.engine.loading import ModelInfo, describe_pair, resolve_device
-from flybench.measure import device_name, environment, redacted
 from flybench.methods import AR
 from flybench.records import RunFolder
 from flybench.sampling import Sampling
@@ -28,16 +18,15 @@ from flybench.tasks import build_task
 from flybench.tasks.base import Task
 from flybench.tasks.chat import Chat
 
-# Tasks whose answers are programs.
-RUNS_CODE = ("demo", "humaneval")
-
 
 @dataclass(frozen=True)
 class Plan:
-    """A run that was checked and whose folder exists."""
+    """A run that was checked. `key` hashes everything that decides its tokens."""
 
     config: RunConfig
     folder: RunFolder
+    key: str
+    device: torch.device
     task: Task
     prompts: Sequence[Prompt]
     chat: Chat
@@ -87,8 +76,8 @@ def sampling_of(config: RunConfig) -> Sampling:
     return Sampling(own.temperature, own.top_k, own.top_p)
 
 
-def prepare(config: RunConfig, argv: Sequence[str]) -> Plan:
-    """Check a run and open its folder.
+def make_plan(config: RunConfig) -> Plan:
+    """Check a run without changing anything.
 
     Raises:
         FlybenchError: something that would make the run fail is known beforehand.
@@ -112,12 +101,7 @@ def prepare(config: RunConfig, argv: Sequence[str]) -> Plan:
     key = digest(identity)
     name = "-".join([config.model.name, config.method.name, config.task.name, key[:8]])
     folder = RunFolder(Path(config.out).expanduser() / name)
-    plan = Plan(config, folder, task, prompts, chat, target, draft, vocab_size)
-    folder.write("config.yaml", yaml.safe_dump(_plain(asdict(config)), sort_keys=False))
-    folder.write("prompt.txt", chat.render(prompts[0].messages))
-    folder.write_json("provenance.json", _provenance(plan, device, key, argv))
-    folder.repair()
-    return plan
+    return Plan(config, folder, key, device, task, prompts, chat, target, draft, vocab_size)
 
 
 def check_devices(config: RunConfig) -> torch.device:
@@ -138,70 +122,3 @@ def check_devices(config: RunConfig) -> torch.device:
     if config.model.draft is not None and config.model.draft.device != "auto":
         resolve_device(config.model.draft.device)
     return resolve_device(name)
-
-
-def _provenance(plan: Plan, device: torch.device, key: str, argv: Sequence[str]) -> dict[str, Any]:
-    config = plan.config
-    before = plan.folder.read_json("provenance.json") or {"invocations": []}
-    invocation = {
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "argv": redacted(argv),
-        "git": _git_state(),
-        "environment": environment(device),
-    }
-    return {
-        "model": config.model.name,
-        "method": config.method.name,
-        "task": config.task.name,
-        "device": device_name(device),
-        "engine": config.engine.kind,
-        "key": key,
-        "retention_margin": config.retention_margin,
-        "models": {
-            "target": _model(plan.target),
-            "draft": None if plan.draft is None else _model(plan.draft),
-        },
-        "vocab_size": plan.vocab_size,
-        "sampling": asdict(config.sampling),
-        "method_config": asdict(config.method),
-        "task_config": asdict(config.task),
-        "data_sha256": digest([asdict(prompt) for prompt in plan.prompts]),
-        "sandbox": sandbox.guards() if config.task.kind in RUNS_CODE else None,
-        "invocations": [*before["invocations"], invocation],
-    }
-
-
-def _model(info: ModelInfo) -> dict[str, Any]:
-    return asdict(info.ref) | {
-        "context_limit": info.context_limit,
-        "vocab_size": info.vocab_size,
-        "eos_ids": sorted(info.eos_ids),
-        "files": info.files,
-    }
-
-
-@functools.cache
-def _git_state() -> dict[str, Any] | None:
-    """Commit and cleanliness of flybench's own source tree; None where it is no checkout."""
-
-    def git(*arguments: str) -> str:
-        root = Path(__file__).parent
-        command = ["git", "-C", str(root), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-    try:
-        tracked = git("ls-files", "--error-unmatch", Path(__file__).name)
-        return (
-            {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain"))}
-            if tracked
-            else None
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-
-
-def _plain(value: Any) -> Any:
-    """Lists for tuples, so that YAML stays plain."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return list(value) if isinstance(value, tuple) else value

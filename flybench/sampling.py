@@ -78,6 +78,13 @@ class Sampling:
         return draw(probs, generator), probs
 
 
+def generator_on(device: torch.device, generator: torch.Generator | None) -> torch.Generator | None:
+    """`generator` if it can serve `device`, else one there with a seed of its own."""
+    if generator is None or generator.device == device:
+        return generator
+    return torch.Generator(device).manual_seed(generator.initial_seed() + 1)
+
+
 def draw(weights: Tensor, generator: torch.Generator | None) -> Tensor:
     """One index a row, with probability proportional to `weights` [..., V], without a host sync.
 

@@ -16,7 +16,8 @@ from flybench import run as run_module
 from flybench.compose import cells, parse_request
 from flybench.config import RunConfig
 from flybench.core import FlybenchError
-from flybench.plan import Plan, prepare
+from flybench.plan import Plan
+from flybench.provenance import prepare
 from flybench.records import RunFolder
 from flybench.run import generate, pending
 from flybench.scoring import score_run

@@ -11,7 +11,7 @@ import torch
 
 from flybench.core import Decision, Draft, TargetView
 from flybench.engine.base import CachedModel
-from flybench.sampling import Sampling
+from flybench.sampling import Sampling, generator_on
 
 
 class ModelDrafter:
@@ -22,7 +22,7 @@ class ModelDrafter:
         self._sampling = sampling
 
     def start(self, prompt_ids: Sequence[int], generator: torch.Generator | None) -> None:
-        self._generator = generator
+        self._generator = generator_on(self._model.device, generator)
         self._model.reset()
         self._model.extend(self._model.ids(prompt_ids[:-1]), rows=0)
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from flybench.core import Decision, Draft, TargetView
 from flybench.draft.lookup import NgramIndex
 from flybench.engine.base import CachedModel
-from flybench.sampling import Sampling
+from flybench.sampling import Sampling, generator_on
 
 
 class NestedDrafter:
@@ -35,7 +35,7 @@ class NestedDrafter:
         self._lookup_tokens = lookup_tokens
 
     def start(self, prompt_ids: Sequence[int], generator: torch.Generator | None) -> None:
-        self._generator = generator
+        self._generator = generator_on(self._model.device, generator)
         self._index = NgramIndex(*self._sizes)
         self._model.reset()
         self._model.extend(self._model.ids(prompt_ids[:-1]), rows=0)

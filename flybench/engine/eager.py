@@ -68,7 +68,8 @@ class EagerModel:
         )
         self._length += len(ids)
         logits: Tensor = output.logits[0, :, : self.vocab_size]
-        return logits[logits.shape[0] - rows :].float()
+        # Spread over several cards, the last one may hold the output layer.
+        return logits[logits.shape[0] - rows :].float().to(self.device)
 
     def rollback(self, length: int) -> None:
         if length < self._length:
@@ -89,7 +90,7 @@ class EagerTarget:
 
     def score(self, root: int, draft: Draft) -> TargetView:
         self._base = self._model.length
-        ids = torch.cat([self._model.ids([root]), draft.tokens.to(self.device)])
+        ids = torch.cat([self._model.ids([root]), draft.tokens])
         return TargetView(self._model.extend(ids, rows=len(ids)))
 
     def commit(self, path: Sequence[int]) -> None:

@@ -1,0 +1,104 @@
+"""Where a run's tokens came from: written into its folder before the first of them.
+
+`prepare` turns a configuration into a plan and opens the folder with config.yaml, provenance.json
+and prompt.txt (the first prompt as the model sees it).
+"""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from flybench import sandbox
+from flybench.config import RunConfig, digest
+from flybench.engine.loading import ModelInfo
+from flybench.measure import device_name, environment, redacted
+from flybench.plan import Plan, make_plan
+
+# Tasks whose answers are programs.
+RUNS_CODE = ("demo", "humaneval")
+
+
+def prepare(config: RunConfig, argv: Sequence[str]) -> Plan:
+    """Check a run and open its folder, which may hold records of an earlier invocation.
+
+    Raises:
+        FlybenchError: something that would make the run fail is known beforehand.
+    """
+    plan = make_plan(config)
+    plan.folder.write("config.yaml", yaml.safe_dump(_lists(asdict(config)), sort_keys=False))
+    plan.folder.write("prompt.txt", plan.chat.render(plan.prompts[0].messages))
+    plan.folder.write_json("provenance.json", provenance(plan, argv))
+    plan.folder.repair()
+    return plan
+
+
+def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
+    """What decided the run, and every invocation that worked on it with its machine and commit."""
+    config = plan.config
+    before = plan.folder.read_json("provenance.json") or {"invocations": []}
+    invocation = {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "argv": redacted(argv),
+        "git": _git_state(),
+        "environment": environment(plan.device),
+    }
+    return {
+        "model": config.model.name,
+        "method": config.method.name,
+        "task": config.task.name,
+        "device": device_name(plan.device),
+        "engine": config.engine.kind,
+        "key": plan.key,
+        "retention_margin": config.retention_margin,
+        "models": {
+            "target": _model(plan.target),
+            "draft": None if plan.draft is None else _model(plan.draft),
+        },
+        "vocab_size": plan.vocab_size,
+        "sampling": asdict(config.sampling),
+        "method_config": asdict(config.method),
+        "task_config": asdict(config.task),
+        "data_sha256": digest([asdict(prompt) for prompt in plan.prompts]),
+        "sandbox": sandbox.guards() if config.task.kind in RUNS_CODE else None,
+        "invocations": [*before["invocations"], invocation],
+    }
+
+
+def _model(info: ModelInfo) -> dict[str, Any]:
+    return asdict(info.ref) | {
+        "context_limit": info.context_limit,
+        "vocab_size": info.vocab_size,
+        "eos_ids": sorted(info.eos_ids),
+        "files": info.files,
+    }
+
+
+@functools.cache
+def _git_state() -> dict[str, Any] | None:
+    """Commit and cleanliness of flybench's own source tree; None where it is no checkout."""
+    source = Path(__file__)
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(source.parent), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", source.name)  # installed inside somebody's checkout?
+        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain"))}
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _lists(value: Any) -> Any:
+    """Lists for tuples, so that YAML stays plain."""
+    if isinstance(value, dict):
+        return {key: _lists(item) for key, item in value.items()}
+    return list(value) if isinstance(value, tuple) else value
