@@ -67,6 +67,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"flybench: {error}", file=sys.stderr)
         return 2
+    except OSError as error:
+        if os.environ.get("FLYBENCH_DEBUG"):
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        print(
+            f"flybench: {where}{error.strerror}; check the path, its rights and the space left.",
+            file=sys.stderr,
+        )
+        return 2
     except KeyboardInterrupt:
         print(
             "flybench: stopped; finished samples are kept, and the same command continues.",

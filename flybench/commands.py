@@ -16,7 +16,8 @@ from omegaconf import DictConfig
 from flybench.compose import Request, cells, conf_dir, options, parse_request, run_config
 from flybench.config import RunConfig
 from flybench.core import FlybenchError
-from flybench.provenance import prepare
+from flybench.plan import make_plan
+from flybench.provenance import open_folder
 from flybench.records import RunFolder
 from flybench.report import write_report
 from flybench.report.headline import headline
@@ -73,11 +74,12 @@ def list_command(arguments: Sequence[str]) -> int:
 def _run_cell(config: RunConfig, arguments: Sequence[str]) -> int:
     """One run from checks to summary; an error that the user can solve ends this cell alone."""
     try:
-        plan = prepare(config, ["flybench", "run", *arguments])
-        todo = pending(plan)
-        if todo:
-            generate(plan, todo)
-        rows = _score(plan.folder, config)
+        plan = make_plan(config)
+        with plan.folder.exclusive():
+            open_folder(plan, ["flybench", "run", *arguments])
+            if todo := pending(plan):
+                generate(plan, todo)
+            rows = _score(plan.folder, config)
     except FlybenchError as error:
         if os.environ.get("FLYBENCH_DEBUG"):
             raise

@@ -1,7 +1,7 @@
 """Where a run's tokens came from: written into its folder before the first of them.
 
-`prepare` turns a configuration into a plan and opens the folder with config.yaml, provenance.json
-and prompt.txt (the first prompt as the model sees it).
+`open_folder` writes config.yaml, provenance.json and prompt.txt (the first prompt as the model sees
+it), and mends what a kill may have left.
 """
 
 from __future__ import annotations
@@ -17,27 +17,21 @@ from typing import Any
 import yaml
 
 from flybench import sandbox
-from flybench.config import RunConfig, digest
+from flybench.config import digest
 from flybench.engine.loading import ModelInfo
 from flybench.measure import device_name, environment, redacted
-from flybench.plan import Plan, make_plan
+from flybench.plan import Plan
 
 # Tasks whose answers are programs.
 RUNS_CODE = ("demo", "humaneval")
 
 
-def prepare(config: RunConfig, argv: Sequence[str]) -> Plan:
-    """Check a run and open its folder, which may hold records of an earlier invocation.
-
-    Raises:
-        FlybenchError: something that would make the run fail is known beforehand.
-    """
-    plan = make_plan(config)
-    plan.folder.write("config.yaml", yaml.safe_dump(_lists(asdict(config)), sort_keys=False))
+def open_folder(plan: Plan, argv: Sequence[str]) -> None:
+    """Prepare the run's folder, which may hold records of an earlier invocation."""
+    plan.folder.repair()
+    plan.folder.write("config.yaml", yaml.safe_dump(_lists(asdict(plan.config)), sort_keys=False))
     plan.folder.write("prompt.txt", plan.chat.render(plan.prompts[0].messages))
     plan.folder.write_json("provenance.json", provenance(plan, argv))
-    plan.folder.repair()
-    return plan
 
 
 def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:

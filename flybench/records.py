@@ -7,9 +7,11 @@ results/NAME/  config.yaml provenance.json prompt.txt   written before the first
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
@@ -55,6 +57,24 @@ class RunFolder:
             stream.write(json.dumps(asdict(record)) + "\n")
             stream.flush()
             os.fsync(stream.fileno())
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Hold the folder, so that two processes never decode the same samples.
+
+        Raises:
+            FlybenchError: another process holds it.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / ".lock").open("w") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise FlybenchError(
+                    f"another process is working in {self.path}: wait for it, or set out= to "
+                    "another folder."
+                ) from error
+            yield
 
     def repair(self) -> bool:
         """Cut off a half-written last line, as a kill leaves it; True if there was one."""

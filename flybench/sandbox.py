@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import IO, Literal, cast
 
 from flybench import sandbox_bootstrap
+from flybench.core import FlybenchError
 
 Reason = Literal["passed", "failed", "timeout", "memory", "killed", "exited early"]
 
@@ -38,6 +39,8 @@ PYTHON = [sys.executable, "-s", "-P", "-B", "-u"]  # -I would ignore PYTHONHASHS
 
 NAMESPACES = {"pid": ["--pid", "--fork", "--kill-child"], "net": ["--net", "--ipc"]}
 NAMESPACES |= {"mount": ["--mount", "--mount-proc"]}
+NO_INTERPRETER = (126, 127)  # a shell's exit status where a command cannot be run
+
 LAYERS = ("die with parent", *NAMESPACES, "user", "user who may read all")  # in order of trial
 
 # Hides the sockets of services in /run; a read-only root stops what Landlock misses (chmod, utime).
@@ -89,7 +92,7 @@ def run_program(program: str, limits: Limits = DEFAULT_LIMITS) -> Outcome:
     """Run Python source as `__main__`; it passes if it reaches its end without an exception.
 
     Safe to call from several threads. It has no shared memory, so `multiprocessing` mostly fails.
-    RuntimeError: the sandbox could not start, or the program wiped its report.
+    FlybenchError: the sandbox could not start.
     """
     return _attempt(program, limits, _layers())
 
@@ -111,7 +114,7 @@ for guard, misdeed in {MISDEEDS}.items():
 print(json.dumps(refused))"""
         outcome = run_program(program, Limits(memory_bytes=1 << 28, processes=8))
     if not outcome.passed:
-        raise RuntimeError(f"The program that tries the guards did not finish: {outcome.detail}")
+        raise FlybenchError(f"The program that tries the guards did not finish: {outcome.detail}")
     return cast(dict[str, bool], json.loads(outcome.detail))
 
 
@@ -122,11 +125,11 @@ def _layers() -> frozenset[str]:
     trial = f"import sys; assert (sys.prefix, sys.base_prefix) == {(sys.prefix, sys.base_prefix)}"
     kept: frozenset[str] = frozenset()
     if not (bare := _attempt(trial, DEFAULT_LIMITS, kept)).passed:
-        raise RuntimeError(f"{sys.executable} does not start properly: {bare.detail}")
+        raise FlybenchError(f"{sys.executable} does not start properly: {bare.detail}")
     for layer in LAYERS:
         if layer == LAYERS[-1] and "user" in kept:
             break  # that user is for an interpreter in a directory closed to others
-        with contextlib.suppress(RuntimeError):
+        with contextlib.suppress(FlybenchError):
             if _attempt(trial, DEFAULT_LIMITS, kept | {layer}).passed:
                 kept |= {layer}
     return kept
@@ -175,15 +178,17 @@ def _attempt(program: str, limits: Limits, layers: frozenset[str]) -> Outcome:
                 start_new_session=True,
             )
         except OSError as error:
-            raise RuntimeError(f"The sandbox could not start a process: {error}.") from error
+            raise FlybenchError(f"The sandbox could not start a process: {error}.") from error
         status, cpu_s = _wait(process, limits.wall_s)
         seconds = time.monotonic() - start
         marks = _tail(report, limits.file_bytes).split(sentinel)[1:]
         printed = _tail(output, limits.output_bytes)
     reason, note = _judge(marks, status, cpu_s >= 0.9 * limits.cpu_s, seconds >= limits.wall_s)
     detail = (printed + note)[-limits.output_bytes :]
-    if reason is None:
-        raise RuntimeError(f"The sandbox did not start; are the limits too low? {detail}")
+    if reason is None and (limits != DEFAULT_LIMITS or status in NO_INTERPRETER):
+        raise FlybenchError(f"The sandbox did not start: raise the limits. It said: {detail}.")
+    # With an interpreter and limits that were tried before, the program itself wiped its report.
+    reason = reason or "killed"
     return Outcome(reason == "passed", reason, detail, seconds)
 
 

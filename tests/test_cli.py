@@ -99,6 +99,14 @@ def test_debug_shows_the_traceback(data: Path, monkeypatch: pytest.MonkeyPatch) 
         run("method.k=6")
 
 
+def test_an_unwritable_folder_is_one_sentence(
+    data: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("taken").write_text("a file, not a folder")
+    assert run("out=taken", "limit=1") == 2
+    assert "taken" in capfd.readouterr().err.strip().splitlines()[-1]
+
+
 def test_unknown_verb_and_missing_run(data: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["rum"]) == 2
     assert main(["report", "nowhere"]) == 2

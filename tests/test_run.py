@@ -16,8 +16,8 @@ from flybench import run as run_module
 from flybench.compose import cells, parse_request
 from flybench.config import RunConfig
 from flybench.core import FlybenchError
-from flybench.plan import Plan
-from flybench.provenance import prepare
+from flybench.plan import Plan, make_plan
+from flybench.provenance import open_folder
 from flybench.records import RunFolder
 from flybench.run import generate, pending
 from flybench.scoring import score_run
@@ -48,6 +48,12 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunConfig:
     (tmp_path / "demo.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (config,) = cells(parse_request(ARGUMENTS))
     return config
+
+
+def prepare(config: RunConfig, argv: list[str]) -> Plan:
+    plan = make_plan(config)
+    open_folder(plan, argv)
+    return plan
 
 
 def complete(config: RunConfig) -> Plan:
@@ -212,6 +218,14 @@ def test_a_changed_prompt_is_decoded_again(config: RunConfig) -> None:
     text = Path("demo.jsonl").read_text()
     Path("demo.jsonl").write_text(text.replace("What is 3 plus 2?", "What is 3 and 2?"))
     assert [prompt.sample_id for _, prompt in pending(prepare(config, []))] == ["item-3"]
+
+
+def test_two_processes_never_share_a_folder(config: RunConfig) -> None:
+    folder = prepare(config, []).folder
+    with folder.exclusive(), pytest.raises(FlybenchError, match="another process"):
+        folder.exclusive().__enter__()
+    with folder.exclusive():
+        pass
 
 
 def test_scoring_with_other_data_is_refused(config: RunConfig) -> None:

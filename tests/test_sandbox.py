@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from flybench import sandbox
+from flybench.core import FlybenchError
 from flybench.sandbox import Limits, guards, run_program
 
 SHORT = Limits(wall_s=1.0)
@@ -45,6 +46,15 @@ def alive(name: str, grace_s: float = 2.0) -> list[str]:
         if not found or time.monotonic() > end:
             return found
         time.sleep(0.05)
+
+
+def test_a_wiped_report_is_no_pass_and_no_crash() -> None:
+    program = """import os
+for fd in range(3, 64):
+    try: os.ftruncate(fd, 0)
+    except OSError: pass
+os._exit(0)"""
+    assert run_program(program).reason in ("killed", "exited early")
 
 
 @pytest.fixture
@@ -396,13 +406,13 @@ def test_threads_may_share_the_sandbox() -> None:
 
 
 def test_sandbox_that_cannot_start_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(RuntimeError, match="limits too low"):
+    with pytest.raises(FlybenchError, match="raise the limits"):
         run_program("pass", Limits(file_bytes=0))
     monkeypatch.setattr(sandbox, "PYTHON", ["/nonexistent/python"])
-    with pytest.raises(RuntimeError):
+    with pytest.raises(FlybenchError):
         run_program("pass")
     sandbox._layers.cache_clear()
-    with pytest.raises(RuntimeError, match="could not start a process"):
+    with pytest.raises(FlybenchError, match="could not start a process"):
         run_program("pass")
     sandbox._layers.cache_clear()
 
