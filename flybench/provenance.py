@@ -22,9 +22,6 @@ from flybench.engine.loading import ModelInfo
 from flybench.measure import device_name, environment, redacted
 from flybench.plan import Plan
 
-# Tasks whose answers are programs.
-RUNS_CODE = ("demo", "humaneval")
-
 
 def open_folder(plan: Plan, argv: Sequence[str]) -> None:
     """Prepare the run's folder, which may hold records of an earlier invocation."""
@@ -61,7 +58,8 @@ def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
         "method_config": asdict(config.method),
         "task_config": asdict(config.task),
         "data_sha256": digest([asdict(prompt) for prompt in plan.prompts]),
-        "sandbox": sandbox.guards() if config.task.kind in RUNS_CODE else None,
+        "judged": plan.task.judged,
+        "sandbox": sandbox.guards() if plan.task.runs_code else None,
         "invocations": [*before["invocations"], invocation],
     }
 

@@ -7,13 +7,21 @@ To add one: a file beside this one with a class of these two methods, a line in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from flybench.core import FlybenchError, Prompt, Record, Score
 
+Judged = Literal["scored", "partly judged", "unjudged"]
+
 
 class Task(Protocol):
-    """A data set with its prompts and its scorer. Loading happens in the constructor."""
+    """A data set with its prompts and its scorer. Loading happens in the constructor.
+
+    `judged` says how much of it a scorer judges; `runs_code`, whether scoring runs programs.
+    """
+
+    judged: Judged
+    runs_code: bool
 
     def prompts(self, count: int | None = None) -> Sequence[Prompt]:
         """The first `count` samples in the data set's order, all of them for None."""

