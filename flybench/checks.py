@@ -6,6 +6,7 @@ closest known word.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
@@ -13,7 +14,9 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from flybench.core import FlybenchError
 
-WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+MANY = 1_000_000_000
+NAME = re.compile(r"\w[\w.+-]{0,79}")
+WORDS = {bool: "true or false", int: "a whole number", float: "a number, or inf", str: "text"}
 
 
 def allow(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -26,9 +29,34 @@ def allow(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 def positive(name: str, value: int) -> None:
-    """Refuse anything below 1."""
-    if value < 1:
-        raise FlybenchError(f"{name}={value} is not allowed: use a whole number of at least 1.")
+    """Refuse anything below 1, and what no machine could count through."""
+    if not 1 <= value < MANY:
+        raise FlybenchError(
+            f"{name}={value} is not allowed: use a whole number of at least 1, below {MANY:,}."
+        )
+
+
+def named(name: str, value: str) -> None:
+    """Refuse a name that could not be part of a folder's name."""
+    if not NAME.fullmatch(value):
+        raise FlybenchError(
+            f"{name}={value[:100]!r} is not allowed: use up to 80 letters, digits and . _ + -, "
+            "since it becomes part of a folder's name."
+        )
+
+
+def explain(error: Exception) -> str:
+    """One sentence about an error for the command line, whoever raised it."""
+    if isinstance(error, FlybenchError):
+        return str(error)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}; check the path, its rights and the space left."
+    said = (str(error).strip() or "no message").splitlines()[0]
+    return (
+        f"this should not happen ({type(error).__name__}: {said}); run it again with "
+        "FLYBENCH_DEBUG=1 to see where, and report it."
+    )
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

@@ -58,23 +58,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     module, function = VERBS[arguments[0]].split(":")
     # PyTorch is imported here at the latest, so that --help and slips of the pen answer at once.
     command = getattr(importlib.import_module(module), function)
-    from flybench.core import FlybenchError
+    from flybench.checks import explain
 
     try:
         return int(command(arguments[1:]))
-    except FlybenchError as error:
+    except BrokenPipeError:  # the reader of our output had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
         if os.environ.get("FLYBENCH_DEBUG"):
             raise
-        print(f"flybench: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        if os.environ.get("FLYBENCH_DEBUG"):
-            raise
-        where = f"{error.filename}: " if error.filename else ""
-        print(
-            f"flybench: {where}{error.strerror}; check the path, its rights and the space left.",
-            file=sys.stderr,
-        )
+        print(f"flybench: {explain(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(

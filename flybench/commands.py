@@ -10,10 +10,19 @@ from pathlib import Path
 from typing import NoReturn
 
 import hydra
-import yaml
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from flybench.compose import Request, cells, conf_dir, options, parse_request, run_config
+from flybench.checks import explain
+from flybench.compose import (
+    Request,
+    cells,
+    conf_dir,
+    options,
+    parse_request,
+    read_yaml,
+    run_config,
+)
 from flybench.config import RunConfig
 from flybench.core import FlybenchError
 from flybench.plan import make_plan
@@ -34,14 +43,22 @@ def run_command(arguments: Sequence[str]) -> int:
     request = parse_request(arguments)
     cells(request)
     codes: list[int] = []
-    _launch(request, lambda tree: codes.append(_run_cell(run_config(tree), arguments)))
+
+    def job(tree: DictConfig) -> None:
+        if request.multirun:
+            chosen = HydraConfig.get().overrides.task
+            print("\n" + " ".join(override.lstrip("+") for override in chosen))
+        codes.append(_run_cell(run_config(tree), arguments))
+
+    _launch(request, job)
     return max(codes)
 
 
 def score_command(arguments: Sequence[str]) -> int:
     """`flybench score RUN…`: judge recorded answers again and refresh the summary."""
     for folder in _folders(_parser("score"), arguments)[0]:
-        rows = _score(folder, _config_of(folder))
+        with folder.exclusive():
+            rows = _score(folder, _config_of(folder))
         print(headline(rows))
     return 0
 
@@ -64,6 +81,8 @@ def list_command(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(list(arguments))
     if asked.what not in GROUPS:
         raise FlybenchError(f"flybench list needs one of {', '.join(GROUPS)}.")
+    if asked.config_dir is not None and not asked.config_dir.is_dir():
+        raise FlybenchError(f"--config-dir {asked.config_dir} is not a folder: check the path.")
     known = options(GROUPS[asked.what], asked.config_dir)
     width = max(map(len, known))
     for name, description in known.items():
@@ -72,7 +91,7 @@ def list_command(arguments: Sequence[str]) -> int:
 
 
 def _run_cell(config: RunConfig, arguments: Sequence[str]) -> int:
-    """One run from checks to summary; an error that the user can solve ends this cell alone."""
+    """One run from checks to summary; an error ends this cell alone."""
     try:
         plan = make_plan(config)
         with plan.folder.exclusive():
@@ -80,10 +99,10 @@ def _run_cell(config: RunConfig, arguments: Sequence[str]) -> int:
             if todo := pending(plan):
                 generate(plan, todo)
             rows = _score(plan.folder, config)
-    except FlybenchError as error:
+    except Exception as error:  # the other cells of a sweep go on
         if os.environ.get("FLYBENCH_DEBUG"):
             raise
-        print(f"flybench: {error}", file=sys.stderr)
+        print(f"flybench: {explain(error)}", file=sys.stderr)
         return 2
     print(headline(rows))
     failed = sum(row["n_error"] for row in rows)
@@ -99,7 +118,7 @@ def _score(folder: RunFolder, config: RunConfig) -> list[Row]:
 
 
 def _config_of(folder: RunFolder) -> RunConfig:
-    return RunConfig.from_tree(yaml.safe_load(folder.config_file.read_text(encoding="utf-8")))
+    return RunConfig.from_tree(read_yaml(folder.config_file))
 
 
 def _launch(request: Request, job: Callable[[DictConfig], None]) -> None:

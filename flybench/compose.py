@@ -17,9 +17,7 @@ import yaml
 from hydra import compose, initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from flybench.checks import suggestion
 from flybench.config import RunConfig
@@ -62,7 +60,10 @@ def parse_request(arguments: Sequence[str]) -> Request:
     parser = argparse.ArgumentParser("flybench run", add_help=False, exit_on_error=False)
     parser.add_argument("-m", "--multirun", action="store_true")
     parser.add_argument("--config-dir", type=Path)
-    known, rest = parser.parse_known_args(list(arguments))
+    try:
+        known, rest = parser.parse_known_args(list(arguments))
+    except argparse.ArgumentError as error:
+        raise FlybenchError(f"{error}; see `flybench --help`.") from error
     for argument in rest:
         if "=" not in argument:
             raise FlybenchError(
@@ -90,8 +91,13 @@ def cells(request: Request) -> list[RunConfig]:
         combinations = [request.overrides]
         if request.multirun:
             (combinations,) = BasicSweeper.split_arguments(parsed, max_batch_size=None)
-        elif swept := [o.input_line for o in parsed if o.is_sweep_override()]:
-            raise FlybenchError(f"{swept[0]} lists several values: add -m to run them all.")
+        elif swept := [str(o.input_line) for o in parsed if o.is_sweep_override()]:
+            raise FlybenchError(
+                f"{swept[0].lstrip('+')} lists several values: add -m to run them all, or quote "
+                "the value if it is one."
+            )
+        if not combinations:
+            raise FlybenchError("The sweep has no combination to run: check its ranges.")
         with initialize_config_dir(str(conf_dir()), version_base="1.3"):
             extra = [] if request.config_dir is None else [_search_path(request.config_dir)]
             trees = [compose("config", [*own, *extra]) for own in combinations]
@@ -113,7 +119,24 @@ def options(group: str, config_dir: Path | None = None) -> dict[str, str]:
     """Names and descriptions of a group's files, the user's own included."""
     folders = [conf_dir(), *([] if config_dir is None else [config_dir])]
     files = sorted(file for folder in folders for file in (folder / group).glob("*.yaml"))
-    return {file.stem: yaml.safe_load(file.read_text()).get("description", "") for file in files}
+    return {file.stem: read_yaml(file).get("description", "") for file in files}
+
+
+def read_yaml(file: Path) -> dict[str, Any]:
+    """A YAML file of settings.
+
+    Raises:
+        FlybenchError: it is not text, not YAML, or not a group of settings.
+    """
+    try:
+        tree = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeError) as error:
+        raise FlybenchError(
+            f"{file} is not YAML ({str(error).splitlines()[0]}): mend it or move it away."
+        ) from error
+    if not isinstance(tree, dict):
+        raise FlybenchError(f"{file} is not a group of settings: write it as key: value lines.")
+    return tree
 
 
 def _addable(argument: str) -> str:
@@ -131,7 +154,9 @@ def _in_one_sentence(request: Request) -> Iterator[None]:
     """Turn what Hydra and OmegaConf raise into one sentence with a remedy."""
     try:
         yield
-    except (HydraException, OmegaConfBaseException) as error:
+    except FlybenchError:
+        raise
+    except Exception as error:  # Hydra, OmegaConf and YAML raise a dozen kinds
         for override in request.overrides:
             group, _, names = override.partition("=")
             known = options(group, request.config_dir) if group in GROUPS else {}
@@ -141,8 +166,8 @@ def _in_one_sentence(request: Request) -> Iterator[None]:
                         f"{group}={name} does not exist: choose one of {', '.join(known)}"
                         f"{suggestion(name, known)}."
                     ) from error
-        first_line = str(error).strip().splitlines()[0].rstrip(".")
+        first_line = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         raise FlybenchError(
-            f"the settings cannot be read ({first_line}): write them as key=value, see "
-            "`flybench --help`."
+            f"the settings cannot be read ({first_line.replace('++', '')}): write them as "
+            "key=value, and text with special characters as 'key=\"text\"'."
         ) from error

@@ -12,10 +12,14 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from flybench.checks import allow, build, positive
+from flybench.checks import MANY, allow, build, named, positive
 from flybench.core import FlybenchError
 
 DRAFT_MODEL_KINDS = ("model", "nested")
+BASELINE = "ar"
+LONGEST_NGRAM = 64
+# The scoring rules of each kind of task, its main one first.
+METRICS = {"gsm8k": ("numeric", "strict", "flexible")}
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,9 @@ class ModelConfig:
     eagle3: str | None = None
     description: str = ""
 
+    def __post_init__(self) -> None:
+        named("model.name", self.name)
+
 
 @dataclass(frozen=True)
 class DraftConfig:
@@ -68,10 +75,10 @@ class DraftConfig:
         allow("method.draft.kind", self.kind, ("none", "lookup", *DRAFT_MODEL_KINDS))
         allow("method.draft.draw", self.draw, ("sample", "greedy"))
         positive("method.draft.lookup_tokens", self.lookup_tokens)
-        if not 1 <= self.ngram_min <= self.ngram_max:
+        if not 1 <= self.ngram_min <= self.ngram_max <= LONGEST_NGRAM:
             raise FlybenchError(
                 f"method.draft.ngram_min={self.ngram_min} with ngram_max={self.ngram_max} is not "
-                "allowed: choose 1 <= ngram_min <= ngram_max."
+                f"allowed: choose 1 <= ngram_min <= ngram_max <= {LONGEST_NGRAM}."
             )
 
 
@@ -111,6 +118,12 @@ class MethodConfig:
     description: str = ""
 
     def __post_init__(self) -> None:
+        named("method.name", self.name)
+        if (self.name == BASELINE) != (self.draft.kind == "none"):
+            raise FlybenchError(
+                f"method.name={self.name} with method.draft.kind={self.draft.kind} is not allowed: "
+                f"{BASELINE} names the method without a drafter, and no other."
+            )
         if self.draft.kind == "none":
             if self.k or self.verify.kind != "exact":
                 raise FlybenchError(
@@ -142,12 +155,21 @@ class TaskConfig:
     max_new_tokens: int = 512
     chat_template: str = "auto"
     num_fewshot: int | None = None
-    metric: str = "correct"
+    metric: str | None = None
     description: str = ""
 
     def __post_init__(self) -> None:
+        named("task.name", self.name)
         allow("task.kind", self.kind, ("demo", "gsm8k", "humaneval", "mt_bench"))
         positive("task.max_new_tokens", self.max_new_tokens)
+        if self.metric is not None:
+            allow("task.metric", self.metric, METRICS.get(self.kind, ("null",)))
+        if self.num_fewshot is not None and self.num_fewshot < 0:
+            raise FlybenchError(
+                f"task.num_fewshot={self.num_fewshot} is not allowed: use 0 or more."
+            )
+        if self.path == "":
+            raise FlybenchError("task.path is empty: give a path, or null for the usual source.")
 
 
 @dataclass(frozen=True)
@@ -195,8 +217,11 @@ class RunConfig:
     def __post_init__(self) -> None:
         if self.limit is not None:
             positive("limit", self.limit)
-        if self.offset < 0:
-            raise FlybenchError(f"offset={self.offset} is not allowed: use 0 or more.")
+        for name, value in (("offset", self.offset), ("warmup", self.warmup)):
+            if not 0 <= value < MANY:
+                raise FlybenchError(
+                    f"{name}={value} is not allowed: use 0 or more, below {MANY:,}."
+                )
         if not 0 < self.retention_margin < 1:
             raise FlybenchError(
                 f"retention_margin={self.retention_margin:g} is not allowed: use a share between "

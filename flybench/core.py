@@ -8,6 +8,7 @@ Shapes: N = drafted nodes, V = vocabulary, m = accepted nodes. Batch is always 1
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal, NamedTuple
@@ -153,11 +154,17 @@ class Verdict:
         path, tokens, fates = ([int(value) for value in column] for column in columns)
         margins = packed[2 + 3 * size :]
         nodes = path[:count]
+        margins = [margins[row] for row in (0, *(node + 1 for node in nodes))]
+        if any(map(math.isnan, margins)):
+            raise FlybenchError(
+                "The target's logits are not numbers (NaN): try another engine.dtype, or check "
+                "the weights."
+            )
         return Decision(
             nodes=nodes,
             tokens=[tokens[node] for node in nodes] + [int(packed[1])],
             fates="".join(Fate(fate).code for fate in fates),
-            margins=[margins[row] for row in (0, *(node + 1 for node in nodes))],
+            margins=margins,
         )
 
 

@@ -87,6 +87,11 @@ def device_name(device: torch.device) -> str:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else _cpu_name()
 
 
+def busy_share() -> float:
+    """Share of the processor that is at work right now, watched for half a second."""
+    return psutil.cpu_percent(interval=0.5) / 100
+
+
 SECRET = re.compile(r"(^|[._-]|api)(token|key|secret|password|credential)$")
 
 

@@ -65,8 +65,8 @@ class Plan:
                 raise FlybenchError(
                     f"sample {prompt.sample_id} needs {needed} positions ({prompt_tokens} of "
                     f"prompt, {prompt.max_new_tokens} of answer, {self.config.method.k} of draft) "
-                    f"and the {role} has {info.context_limit}: lower task.max_new_tokens, or "
-                    "choose a model with a longer context."
+                    f"and the {role} has {info.context_limit}: lower task.max_new_tokens or "
+                    "method.k, or choose a model with a longer context."
                 )
 
 
@@ -91,17 +91,27 @@ def make_plan(config: RunConfig) -> Plan:
     prompts = task.prompts(count)[config.offset :]
     if not prompts:
         raise FlybenchError(
-            f"offset={config.offset} leaves no sample of task {config.task.name}: it has "
-            f"{len(task.prompts())}; lower the offset."
+            f"offset={config.offset} leaves no sample of task {config.task.name}, which has "
+            f"{len(task.prompts())}: lower the offset, or check that its data are not empty."
         )
+    infos = [info for info in (target, draft) if info is not None]
     identity = config.identity() | {
-        "files": [info.files for info in (target, draft) if info is not None],
+        "files": [info.files for info in infos],
+        "eos_ids": sorted(target.eos_ids),
+        "vocab_size": vocab_size,
+        "data": task.data_sha256,
+        "template": chat.identity,
         "device": device.type,
     }
     key = digest(identity)
     name = "-".join([config.model.name, config.method.name, config.task.name, key[:8]])
     folder = RunFolder(Path(config.out).expanduser() / name)
-    return Plan(config, folder, key, device, task, prompts, chat, target, draft, vocab_size)
+    plan = Plan(config, folder, key, device, task, prompts, chat, target, draft, vocab_size)
+    # One long prompt costs one sample; settings that no prompt can meet cost nothing but this line.
+    lengths = [len(chat.encode(chat.render(prompt.messages))) for prompt in prompts]
+    shortest = min(range(len(prompts)), key=lengths.__getitem__)
+    plan.check_length(lengths[shortest], prompts[shortest])
+    return plan
 
 
 def check_devices(config: RunConfig) -> torch.device:
@@ -116,8 +126,8 @@ def check_devices(config: RunConfig) -> torch.device:
     if config.model.gpus > cards and name == "auto":
         raise FlybenchError(
             f"model {config.model.name} needs {config.model.gpus} GPU(s) of 80 GB and this machine "
-            f"has {cards}: choose a smaller model (`flybench list models`), or set engine.device "
-            "to load it anyway."
+            f"has {cards}: choose a smaller model (`flybench list models`), or set "
+            "engine.device=cpu to load it anyway."
         )
     if config.model.draft is not None and config.model.draft.device != "auto":
         resolve_device(config.model.draft.device)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -17,10 +18,12 @@ from typing import Any
 import yaml
 
 from flybench import sandbox
-from flybench.config import digest
 from flybench.engine.loading import ModelInfo
-from flybench.measure import device_name, environment, redacted
+from flybench.measure import busy_share, device_name, environment, redacted
 from flybench.plan import Plan
+
+# Above this share of a busy processor, threads of two programs wait for each other.
+BUSY = 0.25
 
 
 def open_folder(plan: Plan, argv: Sequence[str]) -> None:
@@ -28,13 +31,22 @@ def open_folder(plan: Plan, argv: Sequence[str]) -> None:
     plan.folder.repair()
     plan.folder.write("config.yaml", yaml.safe_dump(_lists(asdict(plan.config)), sort_keys=False))
     plan.folder.write("prompt.txt", plan.chat.render(plan.prompts[0].messages))
-    plan.folder.write_json("provenance.json", provenance(plan, argv))
+    busy = busy_share()
+    warnings = []
+    if plan.device.type == "cpu" and busy > BUSY:
+        warnings.append(
+            f"Other work kept {busy:.0%} of this machine's processor busy when the run started: "
+            "its timings are not reliable."
+        )
+        print(warnings[0], file=sys.stderr)
+    plan.folder.write_json("provenance.json", provenance(plan, argv) | {"warnings": warnings})
 
 
 def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
     """What decided the run, and every invocation that worked on it with its machine and commit."""
     config = plan.config
-    before = plan.folder.read_json("provenance.json") or {"invocations": []}
+    known = plan.folder.read_json("provenance.json")
+    before = known.get("invocations") if isinstance(known, dict) else None
     invocation = {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "argv": redacted(argv),
@@ -57,10 +69,10 @@ def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
         "sampling": asdict(config.sampling),
         "method_config": asdict(config.method),
         "task_config": asdict(config.task),
-        "data_sha256": digest([asdict(prompt) for prompt in plan.prompts]),
+        "data_sha256": plan.task.data_sha256,
         "judged": plan.task.judged,
         "sandbox": sandbox.guards() if plan.task.runs_code else None,
-        "invocations": [*before["invocations"], invocation],
+        "invocations": [*(before if isinstance(before, list) else []), invocation],
     }
 
 

@@ -19,6 +19,8 @@ from typing import Any, TypeVar
 from flybench.core import FlybenchError, Generation, Record, Round, Score
 
 Key = tuple[str, str]
+# What a summary needs to know of a run.
+PROVENANCE = {"model", "task", "device", "engine", "retention_margin"}
 Noun = TypeVar("Noun")
 
 
@@ -89,8 +91,14 @@ class RunFolder:
         return True
 
     def records(self) -> dict[Key, Record]:
-        """Every record, by sample and method."""
-        return {(r.sample_id, r.method): r for r in self._lines("records.jsonl", _record)}
+        """Every record, by sample and method: the last one, but no failure hides a success."""
+        found: dict[Key, Record] = {}
+        for record in self._lines("records.jsonl", _record):
+            key = record.sample_id, record.method
+            before = found.get(key)
+            if before is None or before.error or not record.error:
+                found[key] = record
+        return found
 
     def scores(self) -> dict[Key, Score]:
         """Every score, by sample and method; empty before scoring."""
@@ -110,9 +118,35 @@ class RunFolder:
         partial.replace(self.path / name)
 
     def read_json(self, name: str) -> Any:
-        """A JSON file of the folder, None if it is not there."""
+        """A JSON file of the folder, None if it is not there.
+
+        Raises:
+            FlybenchError: it is damaged.
+        """
         path = self.path / name
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        if not path.is_file():
+            return None
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise FlybenchError(
+                f"{path} is damaged ({error}): remove it, and the next `flybench run` with the "
+                "same settings writes it again."
+            ) from error
+
+    def provenance(self) -> dict[str, Any]:
+        """provenance.json.
+
+        Raises:
+            FlybenchError: it is missing, damaged, or not what a run writes.
+        """
+        known = self.read_json("provenance.json")
+        if not isinstance(known, dict) or PROVENANCE - set(known):
+            raise FlybenchError(
+                f"{self.path / 'provenance.json'} is missing or incomplete: repeat `flybench run` "
+                "with the same settings, which writes it again and decodes nothing twice."
+            )
+        return known
 
     def write_json(self, name: str, value: Any) -> None:
         self.write(name, json.dumps(value, indent=2) + "\n")
@@ -127,7 +161,7 @@ class RunFolder:
                     return  # half-written by a kill; `repair` cuts it before the next append
                 try:
                     noun = build(json.loads(line))
-                except (ValueError, KeyError, TypeError) as error:
+                except (ValueError, KeyError, TypeError, RecursionError) as error:
                     raise FlybenchError(
                         f"{path} line {number} cannot be read ({type(error).__name__}: {error}): "
                         "remove that line, and what it held is made again on resume."
@@ -136,6 +170,8 @@ class RunFolder:
 
 
 def _record(row: dict[str, Any]) -> Record:
+    if not isinstance(row["sample_id"], str) or not (row["turns"] or row["error"]):
+        raise ValueError("a record needs an id and, unless it failed, an answer")
     turns = [
         Generation(**{**turn, "rounds": [Round(**round_) for round_ in turn["rounds"]]})
         for turn in row["turns"]

@@ -45,7 +45,11 @@ def generate(plan: Plan, todo: Sequence[tuple[int, Prompt]]) -> None:
     decoders = load_decoders(plan)
     warm_up(plan, decoders, todo)
     done = len(plan.prompts) - len(todo)
-    with tqdm(total=len(plan.prompts), initial=done, desc=plan.label, unit="sample") as bar:
+    if done:
+        print(f"Continuing {plan.folder.path}: {done} of {len(plan.prompts)} samples are there.")
+    with tqdm(
+        total=len(plan.prompts), initial=done, desc=plan.label, unit="sample", disable=None
+    ) as bar:
         for number, prompt in todo:
             order = list(decoders.items())
             # ABBA: a drift of the machine favours neither side.

@@ -27,10 +27,10 @@ class Sampling:
     top_p: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.temperature <= 10:
+        if self.temperature and not 1e-3 <= self.temperature <= 10:
             raise FlybenchError(
                 f"sampling.temperature={self.temperature:g} is not allowed: "
-                "use 0 for greedy decoding or a value up to 10."
+                "use 0 for greedy decoding or a value from 0.001 to 10."
             )
         if self.top_k < 0:
             raise FlybenchError(

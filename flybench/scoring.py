@@ -26,6 +26,6 @@ def score_run(folder: RunFolder, task: Task) -> list[Score]:
     # The sandbox waits for other processes, so threads keep every core busy.
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         judged = pool.map(task.score, records)
-        scores = list(tqdm(judged, "score", len(records), unit="answer", leave=False))
+        scores = list(tqdm(judged, "score", len(records), unit="answer", leave=False, disable=None))
     folder.write_scores(scores)
     return scores

@@ -31,7 +31,7 @@ TIE_MARGIN = 0.125
 
 def summarise(folder: RunFolder) -> list[Row]:
     """One row a method, AR first."""
-    provenance = folder.read_json("provenance.json")
+    provenance = folder.provenance()
     baseline = sample_frame(folder, "ar")
     rows = []
     for method in methods_of(folder):

@@ -1,5 +1,6 @@
 """The command line as a user meets it: verbs, exit codes, one sentence for every mistake."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -29,6 +30,15 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A four-sample task in an empty working directory."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "demo.jsonl").write_text("".join(json.dumps(item) + "\n" for item in ITEMS))
+    (tmp_path / "broken.jsonl").write_text("{")
+    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(b"{}\n" * 999)[:20])
+    (tmp_path / "twice.jsonl").write_text((json.dumps(ITEMS[0]) + "\n") * 2)
+    (tmp_path / "kind.jsonl").write_text(json.dumps(ITEMS[0] | {"kind": "numbr"}))
+    (tmp_path / "turns.jsonl").write_text(json.dumps(ITEMS[0] | {"turns": "abc"}))
+    (tmp_path / "empty.jsonl").write_text("")
+    (tmp_path / "broken.jinja").write_text("{% for %}")
+    (tmp_path / "own" / "method").mkdir(parents=True)
+    (tmp_path / "own" / "method" / "bad.yaml").write_text("name: [")
     return tmp_path
 
 
@@ -75,6 +85,32 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
         (["model=llama70b"], "needs 3 GPU"),
         (["task.chat_template=nowhere"], "neither auto, none nor a file"),
         (["retention_margin=2"], "between"),
+        (["warmup=-1"], "warmup=-1"),
+        (["limit=99999999999999999999"], "limit=9999"),
+        (["model.name=../../escaped"], "part of a folder's name"),
+        (["task.name=a/b"], "part of a folder's name"),
+        (["method.name=ar"], "method without a drafter"),
+        (["method=lookup", "method.name=ar"], "method without a drafter"),
+        (["method.draft.ngram_max=1000000000"], "ngram_max"),
+        (["sampling.temperature=1e-40"], "0.001"),
+        (["task.metric=zzz"], "task.metric=zzz"),
+        (["task.path=''"], "task.path is empty"),
+        (["task.max_new_tokens=3000"], "the target has 2048"),
+        (["method.k=100000"], "method.k"),
+        (["model=null"], "key=value"),
+        (["~method"], "incomplete"),
+        (["--multirun=1"], "--help"),
+        (["-m", "limit=range(0,0)"], "check its ranges"),
+        (["engine.device=meta"], "flybench doctor"),
+        (["model.target.path=random:llama:99999999999999999999", "method=lookup"], "SEED"),
+        (["task.path=broken.jsonl"], "not a JSON-lines file"),
+        (["task.path=cut.jsonl.gz"], "not a JSON-lines file"),
+        (["task.path=twice.jsonl"], "repeats"),
+        (["task.path=kind.jsonl"], "did you mean number"),
+        (["task.path=turns.jsonl"], "row 1"),
+        (["task.path=empty.jsonl"], "not empty"),
+        (["task.chat_template=broken.jinja"], "chat template fails"),
+        (["--config-dir", "own", "method=bad"], "key=value"),
         (["fly"], "neither an option"),
         (["--config-dir", "nowhere"], "not a folder"),
         (["a=b=[c"], "key=value"),
@@ -153,7 +189,7 @@ def test_multirun_checks_every_cell_before_the_first_runs(
 
 
 def test_own_configuration_folder(data: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (data / "own" / "method").mkdir(parents=True)
+    (data / "own" / "method" / "bad.yaml").unlink()
     (data / "own" / "method" / "short.yaml").write_text(
         "name: short\ndescription: a short lookup\nk: 2\n"
         "draft: {kind: lookup}\nverify: {kind: exact}\n"
@@ -191,3 +227,27 @@ def test_doctor_answers(capfd: pytest.CaptureFixture[str]) -> None:
     assert "torch" in printed
     assert "network_off" in printed
     assert "demo: embedded" in printed
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", "{}"])
+def test_a_damaged_provenance_is_one_sentence(
+    data: Path, capfd: pytest.CaptureFixture[str], damage: str
+) -> None:
+    assert run("limit=1") == 0
+    (folder,) = Path("results").glob("random-fly-demo-*")
+    (folder / "provenance.json").write_text(damage)
+    capfd.readouterr()
+    for verb in ("score", "report"):
+        assert main([verb, str(folder)]) == 2
+        assert "provenance.json" in capfd.readouterr().err
+
+
+def test_an_unexpected_error_hides_its_traceback_and_names_the_switch(
+    data: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flybench.commands.make_plan", lambda config: 1 / 0)
+    assert run("limit=1") == 2
+    said = capfd.readouterr().err
+    assert "ZeroDivisionError" in said
+    assert "FLYBENCH_DEBUG=1" in said
+    assert "Traceback" not in said

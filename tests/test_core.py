@@ -84,3 +84,11 @@ def test_fetch_copies_to_the_host_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_decode_time_is_the_total_without_the_prefill() -> None:
     generation = Generation(3, [1], "", "eos", [0.0], [], 0.25, 0.5, 1.0)
     assert generation.decode_s == 0.75
+
+
+def test_logits_that_are_no_numbers_are_refused() -> None:
+    view = TargetView(torch.full((1, 4), float("nan")))
+    zero = torch.tensor(0)
+    none = torch.empty(0, dtype=torch.long)
+    with pytest.raises(FlybenchError, match="NaN"):
+        Verdict(zero, none, zero, none).fetch(Draft.chain(none), view)

@@ -213,11 +213,20 @@ def test_sampling_is_reproducible_and_seeds_differ(config: RunConfig) -> None:
     assert answers(complete(replace(hot, out="c", seed=1)).folder) != first
 
 
-def test_a_changed_prompt_is_decoded_again(config: RunConfig) -> None:
-    complete(config)
+def test_changed_data_make_another_run(config: RunConfig) -> None:
+    before = complete(config).folder
     text = Path("demo.jsonl").read_text()
     Path("demo.jsonl").write_text(text.replace("What is 3 plus 2?", "What is 3 and 2?"))
-    assert [prompt.sample_id for _, prompt in pending(prepare(config, []))] == ["item-3"]
+    after = prepare(config, [])
+    assert after.folder.path != before.path
+    assert len(pending(after)) == ITEMS
+
+
+def test_a_failure_never_hides_a_finished_sample(config: RunConfig) -> None:
+    folder = complete(replace(config, limit=1)).folder
+    done = folder.records()["item-0", "ar"]
+    folder.append(replace(done, turns=[], error="RuntimeError: later"))
+    assert folder.records()["item-0", "ar"] == done
 
 
 def test_two_processes_never_share_a_folder(config: RunConfig) -> None:

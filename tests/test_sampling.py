@@ -87,7 +87,7 @@ def test_a_draw_never_names_an_impossible_token() -> None:
 REFUSALS = {
     "negative temperature": ((-0.1, 0, 1.0), ("sampling.temperature=-0.1", "use 0")),
     "nan temperature": ((math.nan, 0, 1.0), ("sampling.temperature=nan", "use 0")),
-    "hot": ((11.0, 0, 1.0), ("sampling.temperature=11", "up to 10")),
+    "hot": ((11.0, 0, 1.0), ("sampling.temperature=11", "to 10")),
     "negative top_k": ((1.0, -1, 1.0), ("sampling.top_k=-1", "use 0")),
     "zero top_p": ((1.0, 0, 0.0), ("sampling.top_p=0", "use 1")),
     "large top_p": ((1.0, 0, 1.5), ("sampling.top_p=1.5", "use 1")),

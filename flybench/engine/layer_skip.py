@@ -30,6 +30,11 @@ def kept_layers(total: int, first: int, end: int) -> list[int]:
 
 def without_layers(model: PreTrainedModel, first: int, end: int) -> PreTrainedModel:
     """A model that shares `model`'s tensors and lacks its layers `first` to `end` − 1."""
+    if not hasattr(getattr(model, "model", None), "layers"):
+        raise FlybenchError(
+            f"{type(model).__name__} does not keep its layers in model.layers, so skip_layers "
+            "cannot leave any out: remove it."
+        )
     keep = kept_layers(model.config.num_hidden_layers, first, end)
     # Naming every tensor in the memo makes a deep copy of the modules alone.
     tensors = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}

@@ -28,6 +28,7 @@ from flybench.engine.pairing import check_same_tokens, shared_vocab_size
 from flybench.engine.random_models import byte_tokenizer, random_model
 from flybench.engine.source import Source, fingerprint, local_folder, locate
 
+DEVICES = ("cpu", "cuda", "mps", "xpu")
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -70,8 +71,14 @@ def describe(ref: ModelRef) -> ModelInfo:
         folder = local_folder(source)
         tokenizer = _read(AutoTokenizer, ref, folder)
         config = _read(AutoConfig, ref, folder)
-        generation = _generation_config(folder)
+        known = (folder / "generation_config.json").is_file()
+        generation = _read(GenerationConfig, ref, folder) if known else None
     text = config.get_text_config()
+    if not getattr(text, "max_position_embeddings", None):
+        raise FlybenchError(
+            f"{ref.path} is of type {text.model_type}, which names no context limit "
+            "(max_position_embeddings): choose a decoder model with attention layers."
+        )
     if ref.skip_layers is not None:
         kept_layers(text.num_hidden_layers, *ref.skip_layers)
     return ModelInfo(
@@ -126,6 +133,8 @@ def resolve_device(name: str) -> torch.device:
         return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
+        if device.type not in DEVICES:
+            raise RuntimeError(f"{device.type} is not one of {', '.join(DEVICES)}")
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise FlybenchError(
@@ -151,7 +160,21 @@ def _load(info: ModelInfo, engine: EngineConfig) -> PreTrainedModel:
         return model.to(device=device, dtype=dtype)  # type: ignore[call-arg]
     folder = local_folder(info.source)
     place = device or "balanced"
-    model = _read(AutoModelForCausalLM, info.ref, folder, dtype=dtype, device_map=place)
+    model, found = _read(
+        AutoModelForCausalLM,
+        info.ref,
+        folder,
+        dtype=dtype,
+        device_map=place,
+        output_loading_info=True,
+    )
+    # transformers fills what a file lacks with random numbers, and goes on.
+    missing = sorted(found["missing_keys"]) + [str(key) for key in found["mismatched_keys"]]
+    if missing:
+        raise FlybenchError(
+            f"{info.ref.path} lacks {len(missing)} of the model's weights, {missing[0]} first: "
+            "fetch it again, or check that config.json belongs to these weights."
+        )
     return model.eval()
 
 
@@ -163,7 +186,7 @@ def _read(kind: Any, ref: ModelRef, folder: Path, **options: Any) -> Any:
     """
     try:
         return kind.from_pretrained(folder, trust_remote_code=ref.trust_remote_code, **options)
-    except (OSError, ValueError, KeyError) as error:
+    except Exception as error:  # every reader of a damaged file raises its own kind
         said = (str(error).strip() or type(error).__name__).splitlines()[0].split(". ")[0]
         remedy = "check that it is complete and in Hugging Face format"
         if "trust_remote_code" in str(error):
@@ -171,12 +194,6 @@ def _read(kind: Any, ref: ModelRef, folder: Path, **options: Any) -> Any:
         raise FlybenchError(
             f"{kind.__name__} cannot read {ref.path} ({said.rstrip(' .:')}): {remedy}."
         ) from error
-
-
-def _generation_config(folder: Path) -> GenerationConfig | None:
-    if not (folder / "generation_config.json").is_file():
-        return None
-    return GenerationConfig.from_pretrained(folder)
 
 
 def _eos_ids(
@@ -187,14 +204,14 @@ def _eos_ids(
 ) -> frozenset[int]:
     """Every id that ends an answer: those of the generation config and the tokenizer's own."""
     found = generation.eos_token_id if generation is not None else config.eos_token_id
-    ids = set(found if isinstance(found, list) else [found]) | {tokenizer.eos_token_id}
-    ids.discard(None)
+    listed = found if isinstance(found, list) else [found]
+    ids = {i for i in (*listed, tokenizer.eos_token_id) if isinstance(i, int)}
     if not ids:
         raise FlybenchError(
             f"{ref.path} names no end-of-sequence id: add eos_token_id to its "
             "generation_config.json, otherwise every answer runs to the cap."
         )
-    return frozenset(int(i) for i in ids if i is not None)
+    return frozenset(ids)
 
 
 def _stored_dtype(source: Source, config: PretrainedConfig) -> torch.dtype:

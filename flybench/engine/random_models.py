@@ -50,7 +50,7 @@ def random_model(recipe: str) -> PreTrainedModel:
     """
     arch, _, seed = recipe.partition(":")
     arch = ALIASES.get(arch, arch)
-    if arch not in ARCHITECTURES or (seed and not seed.isdecimal()):
+    if arch not in ARCHITECTURES or (seed and not (seed.isdecimal() and len(seed) < 10)):
         names = (*ARCHITECTURES, *ALIASES)
         raise FlybenchError(
             f"random:{recipe} is not known: use random:ARCH or random:ARCH:SEED with ARCH one of "

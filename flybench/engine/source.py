@@ -24,7 +24,8 @@ from flybench.config import ModelRef
 from flybench.core import FlybenchError
 
 Kind = Literal["hub", "folder", "gguf", "random"]
-WEIGHT_FILES = ("*.safetensors", "*.bin", "*.gguf")
+# What decides a model's output: its weights, and how they are to be read.
+MODEL_FILES = ("*.safetensors", "*.bin", "*.json")
 # Raised whenever the copy that `converted` writes changes, so that old copies are not read.
 CONVERSION = 1
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
@@ -144,14 +145,14 @@ def file_sha256(path: Path) -> str:
 
 
 def fingerprint(source: Source) -> dict[str, str]:
-    """Hash of every weight file by name; for random weights, their recipe."""
+    """Hash of every file of the model by name; for random weights, their recipe."""
     if source.kind == "random":
         return {"random": source.location}
     if source.kind == "gguf":
         path = Path(source.location)
         return {path.name: file_sha256(path)}
     folder = local_folder(source)
-    files = sorted(file for pattern in WEIGHT_FILES for file in folder.glob(pattern))
+    files = sorted(file for pattern in MODEL_FILES for file in folder.glob(pattern))
     return {file.name: file_sha256(file) for file in files}
 
 
@@ -168,7 +169,13 @@ def converted(gguf: Path) -> Path:
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))
     try:
-        _convert(gguf, partial)
+        try:
+            _convert(gguf, partial)
+        except Exception as error:  # every reader of a damaged file raises its own kind
+            raise FlybenchError(
+                f"{gguf.name} cannot be converted ({type(error).__name__}): check that the file "
+                "is whole and that transformers supports its architecture."
+            ) from error
         partial.chmod(0o755)
         try:
             partial.rename(folder)

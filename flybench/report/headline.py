@@ -15,8 +15,8 @@ COLUMNS = {
     "accuracy": "accuracy",
     "retention": "retention",
     "verdict": "retention_verdict",
-    "faster (tokens/s)": "speedup_throughput",
-    "faster (to answer)": "speedup_latency",
+    "speed-up (tokens/s)": "speedup_throughput",
+    "speed-up (to answer)": "speedup_latency",
     "tokens/s": "tokens_per_second",
     "tau": "tau_pooled",
     "loose/1000": "loose_per_1000",
@@ -38,5 +38,7 @@ def _cell(row: Row, name: str) -> str:
     value, interval = row.get(name), row.get(f"{name}_ci")
     if value is None:
         return "—"
+    if name == "n" and row["n_scored"] != value:
+        return f"{value} ({row['n_scored']} scored)"
     text = f"{value:.3g}" if isinstance(value, float) else str(value)
     return f"{text} [{interval[0]:.3g}, {interval[1]:.3g}]" if interval else text

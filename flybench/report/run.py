@@ -15,18 +15,9 @@ from flybench.frames import round_frame, sample_frame
 from flybench.records import Key, RunFolder
 from flybench.summary import Row, summarise
 
-# What a run always writes; stands in where a file was edited or came from elsewhere.
-UNKNOWN = {
-    "model": "unknown model",
-    "task": "unknown task",
-    "device": "unknown device",
-    "engine": "unknown engine",
-    "retention_margin": 0.01,
-}
-
 
 class CachedFolder(RunFolder):
-    """The same files, each read once, with gaps in the provenance filled."""
+    """The same files, each read once."""
 
     def records(self) -> dict[Key, Record]:
         return self._records
@@ -34,13 +25,12 @@ class CachedFolder(RunFolder):
     def scores(self) -> dict[Key, Score]:
         return self._scores
 
-    def read_json(self, name: str) -> Any:
-        return self.provenance if name == "provenance.json" else super().read_json(name)
+    def provenance(self) -> dict[str, Any]:
+        return self._provenance
 
     @cached_property
-    def provenance(self) -> dict[str, Any]:
-        known = super().read_json("provenance.json") or {}
-        return UNKNOWN | {key: value for key, value in known.items() if value is not None}
+    def _provenance(self) -> dict[str, Any]:
+        return super().provenance()
 
     @cached_property
     def _records(self) -> dict[Key, Record]:
@@ -79,7 +69,7 @@ class Run:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        return self.folder.provenance
+        return self.folder.provenance()
 
     def text(self, name: str) -> str:
         """A file of the folder as it is, empty if it is not there."""

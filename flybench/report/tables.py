@@ -131,7 +131,8 @@ def cell(row: Row, name: str) -> Cell:
         value = value or None  # the summary writes 0 where nothing was measured
     text = number(value, entry.digits, entry.scale)
     note = interval(row.get(f"{name}_ci"), entry.digits, entry.scale)
-    slower = name.startswith("speedup_") and value is not None and value < 1
+    ends = row.get(f"{name}_ci")
+    slower = name.startswith("speedup_") and ends is not None and ends[1] < 1
     return Cell(text, f"slower {note}", "slower") if slower else Cell(text, note)
 
 

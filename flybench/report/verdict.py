@@ -136,6 +136,9 @@ def _accuracy(run: Run, arm: Arm) -> Finding:
         f"retention {retention} ({INTERVAL} {ends}), {lost} lost and {won} won "
         f"(McNemar p {'< 0.001' if p < 0.001 else f'= {p:.3f}'})."
     )
+    if kept is None:
+        text = f"AR solved none of the judged samples, so there is no accuracy to keep: {facts}"
+        return _finding(f"accuracy {answer}", text, n < TOO_SMALL)
     asked = f"the {percent(1 - run.margin)} that the margin asks for"
     text = {
         "kept": f"{name} keeps AR's accuracy: {facts} All of the interval is at or above {asked}.",

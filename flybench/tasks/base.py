@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
+from flybench.config import digest
 from flybench.core import FlybenchError, Prompt, Record, Score
 
 Judged = Literal["scored", "partly judged", "unjudged"]
@@ -23,6 +24,10 @@ class Task(Protocol):
     judged: Judged
     runs_code: bool
 
+    @property
+    def data_sha256(self) -> str:
+        """Hash of all the data, whatever part of them a run asks for."""
+
     def prompts(self, count: int | None = None) -> Sequence[Prompt]:
         """The first `count` samples in the data set's order, all of them for None."""
 
@@ -32,6 +37,16 @@ class Task(Protocol):
         Raises:
             FlybenchError: the sample is not in the data.
         """
+
+
+class RowTask:
+    """The common part of tasks that keep their data as rows by sample id."""
+
+    _rows: dict[str, dict[str, Any]]
+
+    @property
+    def data_sha256(self) -> str:
+        return digest(list(self._rows.values()))
 
 
 def row_of(rows: dict[str, dict[str, Any]], record: Record) -> dict[str, Any]:

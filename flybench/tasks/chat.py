@@ -17,7 +17,7 @@ class Chat:
     after an empty line, as lm-eval writes few-shots) or the path of a Jinja file.
 
     Raises:
-        FlybenchError: there is no template to apply, or its file does not exist.
+        FlybenchError: there is no template to apply, or its file cannot be read.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, template: str) -> None:
@@ -38,14 +38,25 @@ class Chat:
             return "".join(
                 lead.get(m["role"], "") + m["content"] + gap[m["role"]] for m in messages
             )
-        return str(
-            self._tokenizer.apply_chat_template(
-                list(messages),
-                chat_template=self._template,
-                add_generation_prompt=True,
-                tokenize=False,
+        try:
+            return str(
+                self._tokenizer.apply_chat_template(
+                    list(messages),
+                    chat_template=self._template,
+                    add_generation_prompt=True,
+                    tokenize=False,
+                )
             )
-        )
+        except Exception as error:  # a template is a program, and may raise anything
+            raise FlybenchError(
+                f"The chat template fails ({type(error).__name__}: {error}): mend it, or set "
+                "task.chat_template=none."
+            ) from error
+
+    @property
+    def identity(self) -> str:
+        """What decides how messages are rendered: the template's text, or `none`."""
+        return "none" if self._plain else str(self._template or self._tokenizer.chat_template)
 
     def encode(self, text: str) -> list[int]:
         """Ids of a rendered prompt, with one BOS where the model expects one.
@@ -85,4 +96,9 @@ def _read(template: str) -> str:
         raise FlybenchError(
             f"task.chat_template={template} is neither auto, none nor a file: check the path."
         )
-    return path.read_text(encoding="utf-8")
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeError as error:
+        raise FlybenchError(
+            f"task.chat_template={template} is not UTF-8 text: save it so."
+        ) from error

@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
+from flybench.checks import allow
 from flybench.config import TaskConfig
-from flybench.core import Prompt, Record, Score
+from flybench.core import FlybenchError, Prompt, Record, Score
 from flybench.sandbox import run_program
 from flybench.tasks.answers import as_number, code_block, contains_words, last_number
-from flybench.tasks.base import Judged, row_of
-from flybench.tasks.sources import local_file, package_file, read_jsonl
+from flybench.tasks.base import Judged, RowTask, row_of
+from flybench.tasks.sources import by_id, local_file, package_file, read_jsonl
 
 
-class DemoTask:
+class DemoTask(RowTask):
     """Five kinds of items: number, python, contains, exact, and open ones that nothing judges."""
 
     judged: Judged = "partly judged"
@@ -29,7 +30,13 @@ class DemoTask:
         assert embedded is not None, "the demo data ship with the package"
         path = local_file(config.path, "demo.jsonl") if config.path else embedded
         self._config = config
-        self._rows = {row["id"]: row for row in read_jsonl(path)}
+        fields = {"category": str, "kind": str, "turns": list, "reference": dict}
+        self._rows = by_id(read_jsonl(path), "id", fields)
+        for name, row in self._rows.items():
+            allow(f"kind of sample {name}", row["kind"], tuple(JUDGES))
+            missing = NEEDS[row["kind"]] - set(row["reference"])
+            if missing:
+                raise FlybenchError(f"the reference of sample {name} lacks {min(missing)}: add it.")
 
     def prompts(self, count: int | None = None) -> Sequence[Prompt]:
         return [_prompt(row, self._config) for row in islice(self._rows.values(), count)]
@@ -45,7 +52,7 @@ class DemoTask:
 def _prompt(row: dict[str, Any], config: TaskConfig) -> Prompt:
     first, *followups = row["turns"]
     return Prompt(
-        sample_id=row["id"],
+        sample_id=str(row["id"]),
         messages=({"role": "user", "content": first},),
         followups=tuple(followups),
         category=row["category"],
@@ -84,6 +91,14 @@ def _open(text: str, reference: dict[str, Any]) -> Judgement:
     return None, None, "open-ended, not judged"
 
 
+# What each kind's reference must hold.
+NEEDS: dict[str, set[str]] = {
+    "number": {"answer"},
+    "python": {"entry_point", "tests"},
+    "contains": {"answers"},
+    "exact": {"answer"},
+    "open": set(),
+}
 JUDGES = {
     "number": _number,
     "python": _python,

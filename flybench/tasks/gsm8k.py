@@ -18,15 +18,15 @@ from typing import Any
 from flybench.config import TaskConfig
 from flybench.core import FlybenchError, Prompt, Record, Score
 from flybench.tasks.answers import as_number, last_number
-from flybench.tasks.base import Judged, row_of
-from flybench.tasks.sources import local_file
+from flybench.tasks.base import Judged, RowTask, row_of
+from flybench.tasks.sources import by_id, local_file
 
 FILTERS = {"strict-match": "strict", "flexible-extract": "flexible"}
 INVALID = "[invalid]"
 FEWSHOT_SEED = 1234  # what lm-eval's own command uses
 
 
-class Gsm8kTask:
+class Gsm8kTask(RowTask):
     """lm-eval's `gsm8k`, with its few-shots as earlier turns of the conversation."""
 
     judged: Judged = "scored"
@@ -34,15 +34,19 @@ class Gsm8kTask:
 
     def __init__(self, config: TaskConfig) -> None:
         self._task = _lm_eval_task(config.path)
-        self._metric = config.metric
-        self._fewshot = (
-            self._task.config.num_fewshot if config.num_fewshot is None else config.num_fewshot
-        )
+        self._metric = config.metric or "numeric"
+        own = self._task.config.num_fewshot
+        self._fewshot = own if config.num_fewshot is None else config.num_fewshot
+        available = len(self._task.fewshot_docs())
+        if self._fewshot > available:
+            raise FlybenchError(
+                f"task.num_fewshot={self._fewshot} is more than the {available} samples that "
+                "gsm8k has to show: lower it."
+            )
         self._stop = tuple(self._task.config.generation_kwargs["until"])
         self._config = config
-        self._rows = {
-            f"gsm8k/{number}": dict(doc) for number, doc in enumerate(self._task.eval_docs)
-        }
+        docs = [{"id": f"gsm8k/{n}", **doc} for n, doc in enumerate(self._task.eval_docs)]
+        self._rows = by_id(docs, "id", {"question": str, "answer": str})
 
     def prompts(self, count: int | None = None) -> Sequence[Prompt]:
         # Few-shots are drawn one sample after another, so a prefix is the same whatever `count`.
@@ -104,6 +108,12 @@ def _lm_eval_task(path: str | None) -> Any:
         # lm-eval merges an included file with what follows it, and reads its hub data otherwise.
         config: dict[str, Any] = {"include": str(recipes / "gsm8k" / "gsm8k.yaml")}
         if path:
+            # One file for both splits would show every question with its answer beforehand.
+            if not Path(path).expanduser().is_dir():
+                raise FlybenchError(
+                    f"task.path={path} is not a folder: gsm8k needs one with train.jsonl and "
+                    "test.jsonl."
+                )
             files = {
                 split: str(local_file(path, f"{split}.jsonl", f"gsm8k/{split}.jsonl"))
                 for split in ("train", "test")

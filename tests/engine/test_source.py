@@ -155,13 +155,13 @@ def test_a_hub_blob_is_named_by_its_hash(tmp_path: Path) -> None:
     assert file_sha256(tmp_path / "model.safetensors") == name
 
 
-def test_fingerprint_names_every_weight_file(tmp_path: Path) -> None:
+def test_fingerprint_names_every_file_that_decides_the_output(tmp_path: Path) -> None:
     for name in ("config.json", "model-1.safetensors", "model-2.safetensors", "readme.txt"):
         (tmp_path / name).write_text(name)
     found = fingerprint(Source("folder", str(tmp_path)))
     assert found == {
         name: hashlib.sha256(name.encode()).hexdigest()
-        for name in ("model-1.safetensors", "model-2.safetensors")
+        for name in ("config.json", "model-1.safetensors", "model-2.safetensors")
     }
     assert fingerprint(Source("random", "llama:3")) == {"random": "llama:3"}
 
@@ -269,7 +269,7 @@ def test_a_crash_in_the_middle_leaves_nothing(
         raise MemoryError
 
     fake_conversion(monkeypatch, crash)
-    with pytest.raises(MemoryError):
+    with pytest.raises(FlybenchError, match="cannot be converted"):
         source.converted(tmp_path / "m.gguf")
     assert list((cache / "models").iterdir()) == []
 

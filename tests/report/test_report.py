@@ -150,7 +150,8 @@ def test_bare_provenance(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", 2, method="ar")
     (run.path / "provenance.json").write_text(json.dumps({"models": None}), encoding="utf-8")
     run.config_file.unlink()
-    assert "AR on unknown task, unknown model" in report(tmp_path / "out", run).page.text
+    with pytest.raises(FlybenchError, match="missing or incomplete"):
+        report(tmp_path / "out", run)
 
 
 def test_no_run_is_refused(tmp_path: Path) -> None:

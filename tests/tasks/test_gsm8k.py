@@ -98,3 +98,17 @@ def test_missing_split_is_named(tmp_path: Path) -> None:
     (tmp_path / "test.jsonl").write_text(json.dumps(TEST[0]) + "\n")
     with pytest.raises(FlybenchError, match="train.jsonl"):
         Gsm8kTask(TaskConfig("gsm8k", "gsm8k", str(tmp_path)))
+
+
+def test_one_file_for_both_splits_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "test.jsonl"
+    file.write_text(json.dumps(TEST[0]) + "\n")
+    with pytest.raises(FlybenchError, match="not a folder"):
+        Gsm8kTask(TaskConfig("gsm8k", "gsm8k", str(file)))
+
+
+def test_too_many_shots_are_refused(tmp_path: Path) -> None:
+    for name in ("train", "test"):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(TEST[0]) + "\n")
+    with pytest.raises(FlybenchError, match="more than the 1"):
+        Gsm8kTask(TaskConfig("gsm8k", "gsm8k", str(tmp_path)))
