@@ -11,6 +11,7 @@ from flybench.core import (
     Decision,
     Draft,
     Fate,
+    FlybenchError,
     Generation,
     TargetView,
     Verdict,
