@@ -115,7 +115,8 @@ def _speedups(baseline: pd.DataFrame, samples: pd.DataFrame, method: str) -> Row
         return (n / t) / (n_ar / t_ar)
 
     columns = (tokens[0], seconds[0], tokens[1], seconds[1])
-    point = throughput(*(np.array(column.sum()) for column in columns)) if len(pairs) else None
+    with np.errstate(divide="ignore", invalid="ignore"):  # nothing emitted: no figure
+        point = throughput(*(np.array(column.sum()) for column in columns)) if len(pairs) else None
     return row | {
         "n_paired": len(pairs),
         "ar_tokens_per_second": ratio(tokens[0], seconds[0]),
