@@ -127,8 +127,6 @@ def cell(row: Row, name: str) -> Cell:
         return Cell(" + ".join(f"{part} {number(ms, 1)}" for part, ms in value.items()) or NONE)
     if isinstance(value, str):
         return Cell(value)
-    if name == "peak_memory_bytes":
-        value = value or None  # the summary writes 0 where nothing was measured
     text = number(value, entry.digits, entry.scale)
     note = interval(row.get(f"{name}_ci"), entry.digits, entry.scale)
     ends = row.get(f"{name}_ci")
