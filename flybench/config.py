@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from flybench.checks import MANY, allow, build, named, positive
 from flybench.core import FlybenchError
+from flybench.sampling import Sampling
 
 DRAFT_MODEL_KINDS = ("model", "nested")
 BASELINE = "ar"
@@ -193,6 +194,13 @@ class SamplingConfig:
     temperature: float = 0.0
     top_k: int = 0
     top_p: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.rule()
+
+    def rule(self) -> Sampling:
+        """The sampling rule of these settings, which checks them."""
+        return Sampling(self.temperature, self.top_k, self.top_p)
 
 
 @dataclass(frozen=True)

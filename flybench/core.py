@@ -44,7 +44,6 @@ class Fate(IntEnum):
         return ".elsgwtr"[self]
 
 
-FATE_OF_CODE: dict[str, Fate] = {fate.code: fate for fate in Fate}
 ACCEPTED_FATES = (Fate.EXACT, Fate.LOOSE, Fate.STOCHASTIC)
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from urllib.request import urlopen
 
-import requests
 import torch
 import transformers
 import yaml
@@ -120,6 +120,7 @@ def _hub_answers() -> bool:
     from huggingface_hub.constants import ENDPOINT
 
     try:
-        return requests.head(ENDPOINT, timeout=5).status_code < 500
-    except requests.RequestException:
+        with urlopen(ENDPOINT, timeout=5) as answer:
+            return bool(answer.status < 500)
+    except OSError:
         return False

@@ -13,7 +13,6 @@ from flybench.core import FlybenchError, Prompt
 from flybench.engine.loading import ModelInfo, describe_pair, resolve_device
 from flybench.methods import AR
 from flybench.records import RunFolder
-from flybench.sampling import Sampling
 from flybench.tasks import build_task
 from flybench.tasks.base import Task
 from flybench.tasks.chat import Chat
@@ -44,10 +43,6 @@ class Plan:
         own = self.config.method
         return [own] if own.draft.kind == "none" else [AR, own]
 
-    @property
-    def sampling(self) -> Sampling:
-        return sampling_of(self.config)
-
     def prompt_sha256(self, prompt: Prompt) -> str:
         """Hash of a sample as the model sees it: rendered first turn, follow-ups, cap, stops."""
         text = self.chat.render(prompt.messages)
@@ -70,19 +65,12 @@ class Plan:
                 )
 
 
-def sampling_of(config: RunConfig) -> Sampling:
-    """The sampling settings of a run."""
-    own = config.sampling
-    return Sampling(own.temperature, own.top_k, own.top_p)
-
-
 def make_plan(config: RunConfig) -> Plan:
     """Check a run without changing anything.
 
     Raises:
         FlybenchError: something that would make the run fail is known beforehand.
     """
-    sampling_of(config)
     device = check_devices(config)
     task = build_task(config.task)
     target, draft, vocab_size = describe_pair(config.model, config.method.needs_draft_model)

@@ -28,15 +28,15 @@ def pending(plan: Plan) -> list[tuple[int, Prompt]]:
     """Samples, with their number, that some method has not finished on this very prompt."""
     records = plan.folder.records()
 
-    def finished(prompt: Prompt, method: str) -> bool:
-        record = records.get((prompt.sample_id, method))
-        same = record is not None and record.prompt_sha256 == plan.prompt_sha256(prompt)
-        return record is not None and same and record.error is None
+    def finished(prompt: Prompt) -> bool:
+        found = [records.get((prompt.sample_id, method.name)) for method in plan.methods]
+        sha256 = plan.prompt_sha256(prompt)
+        return all(r and r.error is None and r.prompt_sha256 == sha256 for r in found)
 
     return [
         (number, prompt)
         for number, prompt in enumerate(plan.prompts, start=plan.config.offset)
-        if not all(finished(prompt, method.name) for method in plan.methods)
+        if not finished(prompt)
     ]
 
 
@@ -62,7 +62,7 @@ def load_decoders(plan: Plan) -> dict[str, Decoder]:
     """The weights, and a decoder for each method on them."""
     config = plan.config
     pair = load_pair(plan.target, plan.draft, plan.vocab_size, config.engine)
-    sampling = plan.sampling
+    sampling = config.sampling.rule()
     return {
         method.name: build_decoder(method, pair.target, pair.draft, sampling)
         for method in plan.methods

@@ -185,6 +185,8 @@ def test_multirun_checks_every_cell_before_the_first_runs(
 ) -> None:
     assert run("-m", "method.verify.window=4,9") == 2
     assert "at least 10" in capfd.readouterr().err
+    assert run("-m", "sampling.temperature=0,-1") == 2
+    assert "temperature=-1" in capfd.readouterr().err
     assert not Path("results").exists()
 
 

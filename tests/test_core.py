@@ -7,7 +7,6 @@ import torch
 
 from flybench.core import (
     ACCEPTED_FATES,
-    FATE_OF_CODE,
     Decision,
     Draft,
     Fate,
@@ -26,7 +25,7 @@ def verdict(accepted: int, next_token: int, fates: list[Fate]) -> Verdict:
 
 
 def test_every_fate_has_a_letter_of_its_own() -> None:
-    assert {FATE_OF_CODE[fate.code] for fate in Fate} == set(Fate)
+    assert len({fate.code for fate in Fate}) == len(Fate)
     assert [fate.code for fate in ACCEPTED_FATES] == ["e", "l", "s"]
 
 

@@ -1,6 +1,6 @@
 """What a task is: prompts in, scores out.
 
-To add one: a file beside this one with a class of these two methods, a line in
+To add one: a file beside this one with a class that keeps these promises, a line in
 `flybench/tasks/__init__.py`, a YAML in `conf/task/`, and a test.
 """
 
