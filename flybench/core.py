@@ -1,4 +1,4 @@
-"""The nouns that every stage shares; nothing here computes, loads or prints.
+"""The nouns that every stage shares; nothing here loads, prints or decides.
 
 A `Prompt` is decoded round by round (`Draft` → `TargetView` → `Verdict` → `Decision`) into a
 `Generation`; the generations of one sample make a `Record`; a task turns a record into a `Score`.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import torch
@@ -90,11 +91,56 @@ class Draft:
         return Draft(self.tokens.to(device), self.parents.to(device), probs)
 
 
+class RowStatistics(NamedTuple):
+    """What rules ask of rows of logits [R, V], so that V-wide tensors are read only once.
+
+    `choice` [R] int64 is the argmax, `top` [R, 3] the three largest logits in falling order,
+    `log_normaliser` [R] the log of the sum of exp(logit), `entropy` [R] that of the softmax, nats.
+    """
+
+    choice: Tensor
+    top: Tensor
+    log_normaliser: Tensor
+    entropy: Tensor
+
+    @classmethod
+    def of(cls, logits: Tensor) -> RowStatistics:
+        """Computed from fp32 logits [R, V]; fewer than three words leave `top` narrower."""
+        top = logits.topk(min(3, logits.shape[-1]), dim=-1)
+        log_normaliser = logits.logsumexp(-1)
+        law = (logits - log_normaliser[:, None]).exp()
+        return cls(
+            # argmax, not topk, for the first of equal logits: what greedy decoding means everywhere
+            choice=logits.argmax(-1),
+            top=top.values,
+            log_normaliser=log_normaliser,
+            entropy=torch.special.entr(law).sum(-1),
+        )
+
+    @property
+    def top_probabilities(self) -> Tensor:
+        """The three largest probabilities [R, 3]; the first is max p."""
+        return (self.top - self.log_normaliser[:, None]).exp()
+
+    @property
+    def margins(self) -> Tensor:
+        """The gap between the two largest logits [R]."""
+        return self.top[:, 0] - self.top[:, 1]
+
+
 @dataclass(frozen=True)
 class TargetView:
-    """What the target says of a draft: `logits` [N+1, V] fp32, row 0 = root, row i+1 = node i."""
+    """What the target says of a draft: `logits` [N+1, V] fp32, row 0 = root, row i+1 = node i.
+
+    `known` are the rows' statistics where the engine computed them in the same pass.
+    """
 
     logits: Tensor
+    known: RowStatistics | None = None
+
+    @cached_property
+    def statistics(self) -> RowStatistics:
+        return RowStatistics.of(self.logits) if self.known is None else self.known
 
 
 class Decision(NamedTuple):
@@ -131,23 +177,26 @@ class Verdict:
     """A verifier's judgement, still on the device.
 
     `accepted` [] is m; the first m entries of `path` [N] are the accepted nodes; `next_token` [] is
-    the correction or the bonus; `fates` [N] int64 holds a `Fate` for each node.
+    the correction or the bonus; `fates` [N] int64 holds a `Fate` for each node. `packed` is the
+    tensor of `pack` where the engine has already computed it.
     """
 
     accepted: Tensor
     path: Tensor
     next_token: Tensor
     fates: Tensor
+    packed: Tensor | None = None
+
+    def pack(self, draft: Draft, view: TargetView) -> Tensor:
+        """All that the host needs in one fp32 tensor, which holds ids below 2**24 exactly."""
+        head = torch.stack([self.accepted, self.next_token])
+        parts = [part.float() for part in (head, self.path, draft.tokens, self.fates)]
+        return torch.cat([*parts, view.statistics.margins])
 
     def fetch(self, draft: Draft, view: TargetView) -> Decision:
         """Copy the verdict to the host: the one synchronisation of a round."""
-        top2 = view.logits.topk(2, dim=-1).values
-        head = torch.stack([self.accepted, self.next_token])
-        # fp32 holds every id below 2**24 exactly, so that one tensor carries ids and margins.
-        packed = torch.cat(
-            [part.float() for part in (head, self.path, draft.tokens, self.fates)]
-            + [top2[:, 0] - top2[:, 1]]
-        ).tolist()
+        tensor = self.pack(draft, view) if self.packed is None else self.packed
+        packed = tensor.tolist()
         count, size = int(packed[0]), len(draft)
         columns = [packed[2 + i * size : 2 + (i + 1) * size] for i in range(3)]
         path, tokens, fates = ([int(value) for value in column] for column in columns)

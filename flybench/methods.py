@@ -16,11 +16,11 @@ AR = MethodConfig(name="ar")
 def build_decoder(
     method: MethodConfig, target: Target, draft: CachedModel | None, sampling: Sampling
 ) -> Decoder:
-    """A decoder on loaded models."""
+    """A decoder on loaded models, with everything that its passes need prepared."""
     return Decoder(
         target=target,
-        drafter=build_drafter(method.draft, draft, sampling, target.device),
-        verifier=build_verifier(method.verify, sampling),
+        drafter=build_drafter(method.draft, draft, sampling, target.device, method.k),
+        verifier=target.prepare(build_verifier(method.verify, sampling), method.k, sampling),
         k=method.k,
         sampling=sampling,
         clock=Clock(target.device),

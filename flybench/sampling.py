@@ -68,14 +68,23 @@ class Sampling:
             logits = logits.masked_fill(cut, float("-inf"))
         return logits.softmax(-1)
 
-    def choose(
-        self, logits: Tensor, generator: torch.Generator | None
-    ) -> tuple[Tensor, Tensor | None]:
-        """One token a row: ids [R], and the law [R, V] they were drawn from (None if greedy)."""
+    def noise(
+        self, shape: tuple[int, int], device: torch.device, generator: torch.Generator | None
+    ) -> Tensor | None:
+        """The randomness that `choose` needs for rows of logits of `shape`; None if greedy."""
         if self.greedy:
+            return None
+        return torch.empty(shape, device=device).exponential_(generator=generator)
+
+    def choose(self, logits: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """One token a row: ids [R], and the law [R, V] they were drawn from (None if greedy).
+
+        Randomness comes in from outside, so that the same call can be a part of a CUDA graph.
+        """
+        if noise is None:
             return logits.argmax(-1), None
         probs = self.warp(logits)
-        return draw(probs, generator), probs
+        return race(probs, noise), probs
 
 
 def generator_on(device: torch.device, generator: torch.Generator | None) -> torch.Generator | None:
@@ -86,10 +95,14 @@ def generator_on(device: torch.device, generator: torch.Generator | None) -> tor
 
 
 def draw(weights: Tensor, generator: torch.Generator | None) -> Tensor:
-    """One index a row, with probability proportional to `weights` [..., V], without a host sync.
+    """One index a row, with probability proportional to `weights` [..., V], without a host sync."""
+    return race(weights, torch.empty_like(weights).exponential_(generator=generator))
 
-    Dividing by independent exponentials and taking the argmax is an exact draw (the exponential
-    race), and unlike `torch.multinomial` it never waits for the device to validate its input.
+
+def race(weights: Tensor, noise: Tensor) -> Tensor:
+    """The index that wins the exponential race: an exact draw from `weights` [..., V].
+
+    Dividing by independent exponentials and taking the argmax never waits for the device, as
+    `torch.multinomial` does to validate its input.
     """
-    noise = torch.empty_like(weights).exponential_(generator=generator)
     return (weights / noise.clamp_min(torch.finfo(weights.dtype).tiny)).argmax(-1)

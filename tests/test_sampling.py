@@ -49,7 +49,8 @@ def test_greedy_choice_is_the_argmax_without_a_law() -> None:
 def test_sampled_choice_comes_with_the_law_it_was_drawn_from() -> None:
     logits = torch.tensor([[0.0, 1.0, 2.0]]).expand(200_000, 3)
     sampling = Sampling(2.0)
-    ids, law = sampling.choose(logits, torch.Generator().manual_seed(0))
+    noise = sampling.noise((200_000, 3), torch.device("cpu"), torch.Generator().manual_seed(0))
+    ids, law = sampling.choose(logits, noise)
     assert law is not None
     assert torch.equal(law, sampling.warp(logits))
     assert total_variation(frequencies(ids, 3), law[0]) < 0.005

@@ -17,9 +17,12 @@ GREEDY = Sampling()
 
 
 def build_drafter(
-    config: DraftConfig, model: CachedModel | None, sampling: Sampling, device: torch.device
+    config: DraftConfig, model: CachedModel | None, sampling: Sampling, device: torch.device, k: int
 ) -> Drafter:
-    """The drafter of `config`; `model` is needed for the kinds that draft with one."""
+    """The drafter of `config`; `model` is needed for the kinds that draft with one.
+
+    The engine prepares the passes of a draft of `k` tokens here, before anything is timed.
+    """
     if config.kind == "none":
         return NoDrafter(device)
     if config.kind == "lookup":
@@ -27,5 +30,7 @@ def build_drafter(
     assert model is not None, "RunConfig refuses a drafting method without a draft model"
     own = GREEDY if config.draw == "greedy" else sampling
     if config.kind == "model":
+        model.drafting(k, own)
         return ModelDrafter(model, own)
+    model.reading(config.lookup_tokens + 2, own)
     return NestedDrafter(model, own, config.ngram_max, config.ngram_min, config.lookup_tokens)

@@ -23,22 +23,14 @@ class ModelDrafter:
 
     def start(self, prompt_ids: Sequence[int], generator: torch.Generator | None) -> None:
         self._generator = generator_on(self._model.device, generator)
-        self._model.reset()
-        self._model.extend(self._model.ids(prompt_ids[:-1]), rows=0)
+        self._model.prefill(prompt_ids[:-1])
 
     def propose(self, context: Sequence[int], limit: int) -> Draft:
-        self._model.rollback(min(self._model.length, len(context) - 1))
-        pending = self._model.ids(context[self._model.length :])
-        tokens, laws = [], []
-        for _ in range(limit):
-            logits = self._model.extend(pending, rows=1)
-            pending, probs = self._sampling.choose(logits, self._generator)
-            tokens.append(pending)
-            laws.append(probs)
-        if not tokens:
+        if not limit:
             return Draft.chain(self._model.ids([]))
-        drawn = [law for law in laws if law is not None]
-        return Draft.chain(torch.cat(tokens), torch.cat(drawn) if drawn else None)
+        self._model.rollback(min(self._model.length, len(context) - 1))
+        draft = self._model.drafting(limit, self._sampling)
+        return Draft.chain(*draft(context[self._model.length :], self._generator))
 
     def observe(self, draft: Draft, view: TargetView, decision: Decision) -> None:
         """Drop rejected tokens; the last drafted one was never fed, so the cache may lag by it."""

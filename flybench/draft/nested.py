@@ -37,8 +37,7 @@ class NestedDrafter:
     def start(self, prompt_ids: Sequence[int], generator: torch.Generator | None) -> None:
         self._generator = generator_on(self._model.device, generator)
         self._index = NgramIndex(*self._sizes)
-        self._model.reset()
-        self._model.extend(self._model.ids(prompt_ids[:-1]), rows=0)
+        self._model.prefill(prompt_ids[:-1])
 
     def propose(self, context: Sequence[int], limit: int) -> Draft:
         self._index.extend(context[len(self._index) :])
@@ -58,8 +57,9 @@ class NestedDrafter:
         """One forward of the draft model: the ids it chose (≥ 1) and the laws behind them."""
         pending = text[self._model.length :]
         guess = self._index.follow(self._lookup_tokens)
-        logits = self._model.extend(self._model.ids(pending + guess), rows=len(guess) + 1)
-        ids, probs = self._sampling.choose(logits, self._generator)
+        # Two ids may be pending at the start of a round, and one after that.
+        read = self._model.reading(self._lookup_tokens + 2, self._sampling)
+        ids, probs = read(pending + guess, len(guess) + 1, self._generator)
         choice = ids.tolist()
         agreed = next(
             (i for i, (a, b) in enumerate(zip(choice, guess, strict=False)) if a != b), len(guess)

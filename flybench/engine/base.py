@@ -12,7 +12,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from flybench.core import Draft, TargetView
+from flybench.core import Draft, TargetView, Verdict
+from flybench.sampling import Sampling
 
 
 def upload(ids: Sequence[int], device: torch.device) -> Tensor:
@@ -20,8 +21,30 @@ def upload(ids: Sequence[int], device: torch.device) -> Tensor:
     return torch.tensor(ids, dtype=torch.long).to(device, non_blocking=True)
 
 
+Drawn = tuple[Tensor, Tensor | None]
+"""Chosen ids [R], and the laws [R, V] they were drawn from (None if greedy)."""
+
+
+class DraftPass(Protocol):
+    """Reads `pending` ids (at least one), then chooses tokens one after another."""
+
+    def __call__(self, pending: Sequence[int], generator: torch.Generator | None) -> Drawn: ...
+
+
+class ReadPass(Protocol):
+    """Reads `ids` in one pass and chooses a token after each of the last `rows`."""
+
+    def __call__(
+        self, ids: Sequence[int], rows: int, generator: torch.Generator | None
+    ) -> Drawn: ...
+
+
 class CachedModel(Protocol):
-    """A causal language model and the keys and values of what it has read (batch 1)."""
+    """A causal language model and the keys and values of what it has read (batch 1).
+
+    What drafters do with it is asked for once, before anything is timed, so that an engine can
+    prepare each kind of pass.
+    """
 
     device: torch.device
     vocab_size: int
@@ -30,17 +53,32 @@ class CachedModel(Protocol):
     def length(self) -> int:
         """Tokens in the cache."""
 
-    def reset(self) -> None:
-        """Empty the cache."""
-
     def ids(self, ids: Sequence[int]) -> Tensor:
         """`upload` to this model's device."""
 
-    def extend(self, ids: Tensor, rows: int) -> Tensor:
-        """Read ids [T] after the cache; fp32 logits [rows, vocab_size] of the last `rows`."""
+    def prefill(self, ids: Sequence[int]) -> None:
+        """Empty the cache and read `ids`."""
 
     def rollback(self, length: int) -> None:
         """Forget all but the first `length` tokens."""
+
+    def drafting(self, count: int, sampling: Sampling) -> DraftPass:
+        """A program that drafts `count` tokens; the last of them stays out of the cache."""
+
+    def reading(self, widest: int, sampling: Sampling) -> ReadPass:
+        """A program that reads up to `widest` ids at once and chooses after each of them."""
+
+
+class Judge(Protocol):
+    """Whatever judges as a verifier does (`flybench.verify.base.Verifier`)."""
+
+    def judge(
+        self,
+        draft: Draft,
+        view: TargetView,
+        sampling: Sampling,
+        generator: torch.Generator | None,
+    ) -> Verdict: ...
 
 
 class Target(Protocol):
@@ -48,11 +86,17 @@ class Target(Protocol):
 
     device: torch.device
 
+    def prepare(self, judge: Judge, k: int, sampling: Sampling) -> Judge:
+        """Get ready for drafts of up to `k` tokens; returns `judge` as this engine runs it best."""
+
     def prefill(self, ids: Sequence[int]) -> None:
         """Start a new sample: read the prompt without its last token, which is the first root."""
 
     def score(self, root: int, draft: Draft) -> TargetView:
-        """Read the root and the draft in one pass: logits [N+1, V], row 0 follows the root."""
+        """Read the root and the draft in one pass: logits [N+1, V], row 0 follows the root.
+
+        The view holds until the next call.
+        """
 
     def commit(self, path: Sequence[int]) -> None:
         """Keep the root and the accepted nodes of the draft just scored, forget the others."""

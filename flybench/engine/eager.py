@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from functools import partial
+from typing import Protocol
 
 import torch
 from torch import Tensor
 from transformers import DynamicCache, PreTrainedModel
 
 from flybench.core import Draft, FlybenchError, TargetView
-from flybench.engine.base import upload
+from flybench.engine.base import DraftPass, Drawn, Judge, ReadPass, upload
+from flybench.sampling import Sampling
 
 ROLLBACK_SAFE_LAYERS = {"full_attention", "sliding_attention", "chunked_attention"}
 
@@ -47,14 +50,20 @@ class EagerModel:
         return self._length
 
     def reset(self) -> None:
+        """Empty the cache."""
         self._cache = DynamicCache()
         self._length = 0
+
+    def prefill(self, ids: Sequence[int]) -> None:
+        self.reset()
+        self.extend(self.ids(ids), rows=0)
 
     def ids(self, ids: Sequence[int]) -> Tensor:
         return upload(ids, self.device)
 
     @torch.inference_mode()
     def extend(self, ids: Tensor, rows: int) -> Tensor:
+        """Read ids [T] after the cache; fp32 logits [rows, vocab_size] of the last `rows`."""
         if not len(ids):
             return torch.empty(0, self.vocab_size, device=self.device)
         # The cache argument was renamed in transformers 5.24; ask the model, not the version.
@@ -76,6 +85,55 @@ class EagerModel:
             self._cache.crop(length - self._length)
             self._length = length
 
+    def drafting(self, count: int, sampling: Sampling) -> DraftPass:
+        return partial(draft_by_steps, self, count, sampling)
+
+    def reading(self, widest: int, sampling: Sampling) -> ReadPass:
+        return partial(read_once, self, sampling)
+
+
+class Extendable(Protocol):
+    """What the programs below need of a model."""
+
+    device: torch.device
+    vocab_size: int
+
+    def ids(self, ids: Sequence[int]) -> Tensor: ...
+
+    def extend(self, ids: Tensor, rows: int) -> Tensor: ...
+
+
+def draft_by_steps(
+    model: Extendable,
+    count: int,
+    sampling: Sampling,
+    pending: Sequence[int],
+    generator: torch.Generator | None,
+) -> Drawn:
+    """A `DraftPass` of one pass a token; nothing is read back in between."""
+    noise = sampling.noise((count, model.vocab_size), model.device, generator)
+    unread = model.ids(pending)
+    tokens, laws = [], []
+    for step in range(count):
+        row = None if noise is None else noise[step : step + 1]
+        unread, law = sampling.choose(model.extend(unread, rows=1), row)
+        tokens.append(unread)
+        laws.append(law)
+    drawn = [law for law in laws if law is not None]
+    return torch.cat(tokens), torch.cat(drawn) if drawn else None
+
+
+def read_once(
+    model: Extendable,
+    sampling: Sampling,
+    ids: Sequence[int],
+    rows: int,
+    generator: torch.Generator | None,
+) -> Drawn:
+    """A `ReadPass` of one pass."""
+    noise = sampling.noise((rows, model.vocab_size), model.device, generator)
+    return sampling.choose(model.extend(model.ids(ids), rows), noise)
+
 
 class EagerTarget:
     """The target of a decode loop, on one `EagerModel`."""
@@ -84,9 +142,11 @@ class EagerTarget:
         self._model = model
         self.device = model.device
 
+    def prepare(self, judge: Judge, k: int, sampling: Sampling) -> Judge:
+        return judge
+
     def prefill(self, ids: Sequence[int]) -> None:
-        self._model.reset()
-        self._model.extend(self._model.ids(ids), rows=0)
+        self._model.prefill(ids)
 
     def score(self, root: int, draft: Draft) -> TargetView:
         self._base = self._model.length

@@ -22,7 +22,7 @@ class ExactVerifier:
         sampling: Sampling,
         generator: torch.Generator | None,
     ) -> Verdict:
-        choice = view.logits.argmax(-1)
+        choice = view.statistics.choice
         match = draft.tokens == choice[:-1]
         accepted = accepted_prefix(match)
         fates = torch.where(match, int(Fate.EXACT), int(Fate.REJECTED))

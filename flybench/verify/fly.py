@@ -31,14 +31,9 @@ Rule = Literal["official", "paper", "vllm"]
 AtTemperature = Literal["native", "best_of_two"]
 
 
-def top3_entropy(law: Tensor) -> Tensor:
-    """Sum of −p ln p over the three largest probabilities: [R, V] → [R] nats, at most ln 3."""
-    return torch.special.entr(law.topk(min(3, law.shape[-1]), dim=-1).values).sum(-1)
-
-
-def normalised_entropy(law: Tensor) -> Tensor:
-    """Entropy divided by ln V: [R, V] → [R] in [0, 1]."""
-    return torch.special.entr(law).sum(-1) / math.log(law.shape[-1])
+def top3_entropy(top: Tensor) -> Tensor:
+    """Sum of −p ln p over the three largest probabilities: [R, 3] → [R] nats, at most ln 3."""
+    return torch.special.entr(top).sum(-1)
 
 
 def loosen(match: Tensor, unsure: Tensor, window: int, lookahead: int) -> Tensor:
@@ -80,31 +75,38 @@ class FlyVerifier:
         sampling: Sampling,
         generator: torch.Generator | None,
     ) -> Verdict:
-        choice = view.logits.argmax(-1)
         if sampling.greedy:
-            fates = self._fates(draft.tokens == choice[:-1], view.logits.softmax(-1))
+            choice = view.statistics.choice
+            fates = self._fates(draft.tokens == choice[:-1], self._gate(view))
             accepted = accepted_prefix(kept(fates))
             return chain_verdict(accepted, pick(choice, accepted), fates)
         law = sampling.warp(view.logits)
-        gate_law = law if self.rule == "vllm" else view.logits.softmax(-1)
+        gate = self._gate(view)
+        if self.rule == "vllm":
+            gate = top3_entropy(law.topk(min(3, law.shape[-1]), dim=-1).values)
         if self.at_temperature == "best_of_two":
-            return self._best_of_two(draft, law, gate_law, generator)
-        return self._native(draft, law, gate_law, choice, generator)
+            return self._best_of_two(draft, law, gate, generator)
+        return self._native(draft, law, gate, view.statistics.choice, generator)
 
-    def _fates(self, match: Tensor, law: Tensor) -> Tensor:
-        entropy = normalised_entropy if self.rule == "paper" else top3_entropy
+    def _gate(self, view: TargetView) -> Tensor:
+        """The entropy [N+1] that θ is compared with, of the target's law at temperature 1."""
+        if self.rule == "paper":
+            return view.statistics.entropy / math.log(view.logits.shape[-1])
+        return top3_entropy(view.statistics.top_probabilities)
+
+    def _fates(self, match: Tensor, gate: Tensor) -> Tensor:
         lookahead = max(self.window - 1, 0) if self.rule == "official" else self.window
-        return loosen(match, entropy(law[:-1]) >= self.theta, self.window, lookahead)
+        return loosen(match, gate[:-1] >= self.theta, self.window, lookahead)
 
     def _native(
         self,
         draft: Draft,
         law: Tensor,
-        gate_law: Tensor,
+        gate: Tensor,
         choice: Tensor,
         generator: torch.Generator | None,
     ) -> Verdict:
-        fates = self._fates(draft.tokens == choice[:-1], gate_law)
+        fates = self._fates(draft.tokens == choice[:-1], gate)
         # The target's favourite that p/q refused was no mismatch, so nothing can rescue it.
         fates = fates.where(fates != int(Fate.EXACT), int(Fate.REJECTED))
         possible = law[:-1].gather(1, draft.tokens[:, None]).squeeze(1) > 0
@@ -114,11 +116,11 @@ class FlyVerifier:
         return chain_verdict(accepted, draw_next(draft, law, accepted, generator), fates)
 
     def _best_of_two(
-        self, draft: Draft, law: Tensor, gate_law: Tensor, generator: torch.Generator | None
+        self, draft: Draft, law: Tensor, gate: Tensor, generator: torch.Generator | None
     ) -> Verdict:
         first, second = draw(law, generator), draw(law, generator)
         match = (draft.tokens == first[:-1]) | (draft.tokens == second[:-1])
-        fates = self._fates(match, gate_law)
+        fates = self._fates(match, gate)
         accepted = accepted_prefix(kept(fates))
         fates = fates.where(fates != int(Fate.EXACT), int(Fate.STOCHASTIC))
         return chain_verdict(accepted, pick(first, accepted), fates)

@@ -34,13 +34,13 @@ def test_each_kind_has_its_drafter() -> None:
         "nested": NestedDrafter,
     }
     for kind, drafter in kinds.items():
-        assert type(build_drafter(DraftConfig(kind), model, Sampling(), CPU)) is drafter
+        assert type(build_drafter(DraftConfig(kind), model, Sampling(), CPU, 5)) is drafter
 
 
 def test_a_greedy_draw_ignores_the_sampling_temperature() -> None:
     model = TableModel(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
     for kind in ("model", "nested"):
-        drafter = build_drafter(DraftConfig(kind, draw="greedy"), model, Sampling(1.0), CPU)
+        drafter = build_drafter(DraftConfig(kind, draw="greedy"), model, Sampling(1.0), CPU, 4)
         drafter.start([0], torch.Generator().manual_seed(0))
         draft = drafter.propose([0], 4)
         assert draft.tokens.tolist() == [1, 0, 1, 0]
@@ -50,7 +50,7 @@ def test_a_greedy_draw_ignores_the_sampling_temperature() -> None:
 def test_a_sampled_draw_hands_its_laws_over() -> None:
     model = TableModel(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
     for kind in ("model", "nested"):
-        drafter = build_drafter(DraftConfig(kind), model, Sampling(1.0), CPU)
+        drafter = build_drafter(DraftConfig(kind), model, Sampling(1.0), CPU, 4)
         drafter.start([0], torch.Generator().manual_seed(0))
         draft = drafter.propose([0], 4)
         assert draft.probs is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 
 import torch
 from torch import Tensor
@@ -12,8 +12,10 @@ from transformers import PreTrainedModel
 
 from flybench.core import Decision, Draft, TargetView
 from flybench.draft.base import Drafter
-from flybench.engine.eager import EagerModel
+from flybench.engine.base import DraftPass, ReadPass
+from flybench.engine.eager import EagerModel, draft_by_steps, read_once
 from flybench.engine.random_models import byte_tokenizer, random_model
+from flybench.sampling import Sampling
 
 VOCAB = len(byte_tokenizer())
 
@@ -65,10 +67,20 @@ class TableModel:
     def ids(self, ids: Sequence[int]) -> Tensor:
         return torch.tensor(ids, dtype=torch.long)
 
+    def prefill(self, ids: Sequence[int]) -> None:
+        self.reset()
+        self.extend(self.ids(ids), rows=0)
+
     def extend(self, ids: Tensor, rows: int) -> Tensor:
         self.passes += 1
         self.text += ids.tolist()
         return self.table[ids][len(ids) - rows :]
+
+    def drafting(self, count: int, sampling: Sampling) -> DraftPass:
+        return partial(draft_by_steps, self, count, sampling)
+
+    def reading(self, widest: int, sampling: Sampling) -> ReadPass:
+        return partial(read_once, self, sampling)
 
     def rollback(self, length: int) -> None:
         del self.text[length:]

@@ -14,7 +14,7 @@ import torch
 from flybench.core import Decision, Draft, Fate, TargetView
 from flybench.sampling import Sampling
 from flybench.verify.exact import ExactVerifier
-from flybench.verify.fly import FlyVerifier, Rule, loosen, normalised_entropy, top3_entropy
+from flybench.verify.fly import FlyVerifier, Rule, loosen
 from tests.reference import fly_reference
 
 VECTORS = Path(__file__).parents[1] / "data" / "fly_vectors.jsonl"
@@ -29,6 +29,11 @@ def decide(verifier: Any, draft_ids: list[int], logits: list[list[float]]) -> De
     draft = Draft.chain(torch.tensor(draft_ids, dtype=torch.long))
     view = TargetView(torch.tensor(logits))
     return verifier.judge(draft, view, Sampling(), None).fetch(draft, view)
+
+
+def gate(rule: Rule, logits: torch.Tensor) -> float:
+    """The entropy that the rule compares with θ, of one row of logits [1, V]."""
+    return float(FlyVerifier(rule, 0.3, 0)._gate(TargetView(logits)))
 
 
 def pattern(rule: Rule, window: int, matches: str, theta: float = 0.3) -> Decision:
@@ -203,8 +208,7 @@ def test_window_zero_leaves_the_gate_alone(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_entropy_equal_to_theta_defers(rule: Rule) -> None:
-    law = torch.tensor([UNSURE]).softmax(-1)
-    theta = float((normalised_entropy if rule == "paper" else top3_entropy)(law))
+    theta = gate(rule, torch.tensor([UNSURE]))
     assert pattern(rule, 1, "x..", theta=theta).fates == "lee"
     above = math.nextafter(torch.tensor(theta).item(), math.inf) + 1e-6
     assert pattern(rule, 1, "x..", theta=above).fates == "g.."
@@ -213,20 +217,19 @@ def test_entropy_equal_to_theta_defers(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", RULES)
 def test_entropies_match_the_formulas(rule: Rule) -> None:
     rng = random.Random(7)
-    measure = normalised_entropy if rule == "paper" else top3_entropy
     for vocab in (2, 3, 4, 40):
         row = [rng.gauss(0, 2) for _ in range(vocab)]
-        ours = float(measure(torch.tensor([row]).softmax(-1)))
+        ours = gate(rule, torch.tensor([row]))
         assert ours == pytest.approx(fly_reference.entropy(rule, row), abs=1e-6)
 
 
 def test_entropies_lie_in_their_ranges() -> None:
-    flat, peaked = torch.full((1, 50), 1 / 50), torch.eye(50)[:1]
-    assert float(normalised_entropy(flat)) == pytest.approx(1)
-    assert float(normalised_entropy(peaked)) == float(top3_entropy(peaked)) == 0
-    assert float(top3_entropy(torch.full((1, 3), 1 / 3))) == pytest.approx(math.log(3))
+    flat, peaked = torch.zeros(1, 50), torch.eye(50)[:1] * 1e4
+    assert gate("paper", flat) == pytest.approx(1)
+    assert gate("paper", peaked) == gate("official", peaked) == 0
+    assert gate("official", torch.zeros(1, 3)) == pytest.approx(math.log(3))
     # A flat law over many words counts as sure, because only three words are summed.
-    assert float(top3_entropy(flat)) < 0.3
+    assert gate("official", flat) < 0.3
 
 
 def test_loosen_judges_every_node_on_its_own() -> None:

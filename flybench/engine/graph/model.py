@@ -1,0 +1,189 @@
+"""A causal model whose passes of a fixed width, and whole drafts, are one CUDA graph each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from flybench.core import FlybenchError, RowStatistics
+from flybench.engine.base import DraftPass, Drawn, ReadPass, upload
+from flybench.engine.graph.capture import capture
+from flybench.engine.graph.layers import Cursor, StaticLayer, install
+from flybench.engine.kernels.rows import row_statistics
+from flybench.sampling import Sampling
+
+SPLIT = 128  # a cache is a whole number of the attention kernel's splits
+
+
+class Rows(NamedTuple):
+    """What a pass computes after each token it reads: fp32 logits [T, V] and their statistics."""
+
+    logits: Tensor
+    statistics: RowStatistics
+
+
+class GraphModel:
+    """A transformers model with a static cache of `max_length` tokens and more (batch 1).
+
+    It rewires `model` in place. `compiled` fuses each layer with torch.compile.
+    """
+
+    def __init__(
+        self, model: PreTrainedModel, vocab_size: int, max_length: int, compiled: bool
+    ) -> None:
+        self._model = model
+        self.device = model.device
+        self.vocab_size = vocab_size
+        # One split more, because a pass may be padded, and its padding lands behind the text.
+        self.slots = (-(-max_length // SPLIT) + 1) * SPLIT
+        # What a pass reads: the number of filled slots, then ids. The host's copy is written again
+        # only after a round's synchronisation, so that no copy to the device is still under way.
+        self.inbox = torch.zeros(1 + SPLIT, dtype=torch.long, device=self.device)
+        self._outbox = torch.zeros(1 + SPLIT, dtype=torch.long)
+        if self.device.type == "cuda":
+            self._outbox = self._outbox.pin_memory()
+        self._cursor = Cursor(self.inbox[:1], self.inbox[:1])
+        # Any mask of four axes keeps transformers from building one.
+        self._mask = torch.empty(1, 1, 1, 1, device=self.device)
+        install(model, self._cursor, self.slots, compiled)
+        self._length = 0
+        self._passes: dict[int, Callable[[], Rows]] = {}
+        self._drafting: dict[tuple[int, Sampling], DraftPass] = {}
+
+    @property
+    def length(self) -> int:
+        return self._length
+
+    def ids(self, ids: Sequence[int]) -> Tensor:
+        return upload(ids, self.device)
+
+    def rollback(self, length: int) -> None:
+        self._length = min(self._length, length)
+
+    @torch.no_grad()
+    def prefill(self, ids: Sequence[int]) -> None:
+        self._length = 0
+        self._check_room(len(ids))
+        if not len(ids):
+            return
+        slots = torch.arange(len(ids), device=self.device)
+        self._cursor.slots, self._cursor.whole = slots, True
+        try:
+            self._model.model(
+                input_ids=self.ids(ids)[None],
+                position_ids=slots[None],
+                attention_mask=self._mask,
+                use_cache=False,
+            )
+        finally:
+            self._cursor.whole = False
+        self._length = len(ids)
+
+    def load(self, ids: Sequence[int], width: int) -> None:
+        """Hand `ids` to the next pass, which is `width` wide; nothing waits."""
+        self._check_room(width)
+        count = 1 + len(ids)
+        self._outbox[:count] = torch.tensor([self._length, *ids])
+        self.inbox[:count].copy_(self._outbox[:count], non_blocking=True)
+
+    def advance(self, tokens: int) -> None:
+        """Count tokens that a pass has put into the cache."""
+        self._length += tokens
+
+    def pass_of(self, width: int) -> Callable[[], Rows]:
+        """The program that reads `width` ids of the inbox and says what follows each of them."""
+        if width not in self._passes:
+
+            def work() -> Rows:
+                base = self.inbox[:1]
+                slots = base + torch.arange(width, device=self.device)
+                logits = self._logits(self.inbox[1 : 1 + width], base, slots, width)
+                return Rows(logits.float(), row_statistics(logits))
+
+            self._passes[width] = capture(work, self.device)
+        return self._passes[width]
+
+    def reading(self, widest: int, sampling: Sampling) -> ReadPass:
+        self.pass_of(1)
+        self.pass_of(widest)
+
+        def read(ids: Sequence[int], rows: int, generator: torch.Generator | None) -> Drawn:
+            width = 1 if len(ids) == 1 else widest
+            self.load(ids, width)
+            found = self.pass_of(width)()
+            self.advance(len(ids))
+            last = slice(len(ids) - rows, len(ids))
+            noise = sampling.noise((rows, self.vocab_size), self.device, generator)
+            if noise is None:
+                return found.statistics.choice[last], None
+            return sampling.choose(found.logits[last], noise)
+
+        return read
+
+    def drafting(self, count: int, sampling: Sampling) -> DraftPass:
+        """One graph for each number of pending ids: two after a draft that was kept whole."""
+        key = (count, sampling)
+        if key not in self._drafting:
+            noise = sampling.noise((count, self.vocab_size), self.device, None)
+            programs = [self._draft_program(pending, count, sampling, noise) for pending in (1, 2)]
+
+            def draft(pending: Sequence[int], generator: torch.Generator | None) -> Drawn:
+                self.load(pending, len(pending) + count)
+                if noise is not None:
+                    noise.exponential_(generator=generator)
+                drawn = programs[len(pending) - 1]()
+                self.advance(len(pending) + count - 1)
+                return drawn
+
+            self._drafting[key] = draft
+        return self._drafting[key]
+
+    def _draft_program(
+        self, pending: int, count: int, sampling: Sampling, noise: Tensor | None
+    ) -> Callable[[], Drawn]:
+        def work() -> Drawn:
+            # Compiled code wants aligned addresses: each step's slot on a row of its own.
+            steps = torch.arange(pending - 1, pending - 1 + count, device=self.device)
+            slots = (self.inbox[:1] + steps)[:, None].repeat(1, 2)
+            unread = self.inbox[1 : 1 + pending]
+            tokens, laws = [], []
+            for step in range(count):
+                slot = slots[step, :1]
+                if step == 0:
+                    base = self.inbox[:1]
+                    first = base + torch.arange(pending, device=self.device)
+                    logits = self._logits(unread, base, first, 1)
+                else:
+                    logits = self._logits(unread, slot, slot, 1)
+                if noise is None:
+                    unread = row_statistics(logits).choice
+                else:
+                    unread, law = sampling.choose(logits.float(), noise[step : step + 1])
+                    laws.append(law)
+                tokens.append(unread)
+            return torch.cat(tokens), torch.cat(laws) if laws else None
+
+        return capture(work, self.device)
+
+    def _logits(self, ids: Tensor, base: Tensor, slots: Tensor, rows: int) -> Tensor:
+        """Logits [rows, V] of the last of `ids` [T], in the model's own type."""
+        self._cursor.base, self._cursor.slots = base, slots
+        output = self._model(
+            input_ids=ids[None],
+            position_ids=slots[None],
+            attention_mask=self._mask,
+            use_cache=False,
+            logits_to_keep=rows,
+        )
+        return output.logits[0, :, : self.vocab_size]
+
+    def _check_room(self, tokens: int) -> None:
+        if self._length + tokens > self.slots:
+            raise FlybenchError(
+                f"{self._length + tokens} tokens do not fit in a cache of {self.slots}: "
+                "lower task.max_new_tokens, or set engine.max_length higher."
+            )

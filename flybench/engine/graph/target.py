@@ -1,0 +1,89 @@
+"""The target of a decode loop on the graph engine: scoring and the verdict are one launch each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from flybench.core import Draft, RowStatistics, TargetView, Verdict
+from flybench.engine.base import Judge
+from flybench.engine.graph.capture import capture
+from flybench.engine.graph.model import GraphModel
+from flybench.sampling import Sampling
+
+
+class GraphTarget:
+    """Scores drafts in passes of two widths: one token, and the root with a draft of full length.
+
+    A shorter draft is padded with whatever the inbox held: the cache forgets it, the view omits it.
+    """
+
+    def __init__(self, model: GraphModel) -> None:
+        self._model = model
+        self.device = model.device
+        self._widths: list[int] = []
+        self._views: dict[int, TargetView] = {}
+
+    def prepare(self, judge: Judge, k: int, sampling: Sampling) -> Judge:
+        self._widths = sorted({*self._widths, 1, k + 1})
+        views = {nodes: self._view(nodes) for nodes in range(k + 1)}
+        self._views |= views
+        # A draw needs fresh noise, which comes from a generator that no graph knows.
+        return (
+            CapturedJudge(judge, self._model.inbox, views, sampling) if sampling.greedy else judge
+        )
+
+    def prefill(self, ids: Sequence[int]) -> None:
+        self._model.prefill(ids)
+
+    def score(self, root: int, draft: Draft) -> TargetView:
+        nodes = len(draft)
+        width = self._width(nodes)
+        self._base = self._model.length
+        self._model.load([root], width)
+        self._model.inbox[2 : 2 + nodes].copy_(draft.tokens, non_blocking=True)
+        self._model.pass_of(width)()
+        return self._views[nodes]
+
+    def commit(self, path: Sequence[int]) -> None:
+        """Chains only: the accepted nodes are a prefix of the draft, so the cache is cut."""
+        self._model.advance(1 + len(path))
+
+    def _width(self, nodes: int) -> int:
+        return next(width for width in self._widths if width > nodes)
+
+    def _view(self, nodes: int) -> TargetView:
+        """The first rows of a pass, which stand in the same place after each replay."""
+        logits, statistics = self._model.pass_of(self._width(nodes))()
+        rows = nodes + 1
+        return TargetView(logits[:rows], RowStatistics(*(part[:rows] for part in statistics)))
+
+
+class CapturedJudge:
+    """A greedy verifier and the packing of its verdict, one graph for each length of draft."""
+
+    def __init__(
+        self, judge: Judge, inbox: Tensor, views: dict[int, TargetView], sampling: Sampling
+    ) -> None:
+        self._programs: dict[int, Callable[[], tuple[Tensor, ...]]] = {}
+        for nodes, view in views.items():
+            draft = Draft.chain(inbox[2 : 2 + nodes])
+
+            def work(draft: Draft = draft, view: TargetView = view) -> tuple[Tensor, ...]:
+                found = judge.judge(draft, view, sampling, None)
+                packed = found.pack(draft, view)
+                return found.accepted, found.path, found.next_token, found.fates, packed
+
+            self._programs[nodes] = capture(work, inbox.device)
+
+    def judge(
+        self,
+        draft: Draft,
+        view: TargetView,
+        sampling: Sampling,
+        generator: torch.Generator | None,
+    ) -> Verdict:
+        return Verdict(*self._programs[len(draft)]())

@@ -1,0 +1,76 @@
+"""Attention of a few new tokens over a static cache, of which only the live part is read.
+
+The last axis of the cache is longer than the text; `base`, a tensor on the device, says how many
+slots were filled before the new tokens, which stand at `base`, `base` + 1, … in the cache already.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+@torch.library.custom_op("flybench::attend", mutates_args=())
+def attend(
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    base: Tensor,
+    scale: float,
+    window: int,
+    softcap: float,
+) -> Tensor:
+    """query [B, H, T, D], keys and values [B, KV, L, D], base [1] int64 → [B, T, H, D].
+
+    Row t sees the slots up to `base` + t, the last `window` of them if `window` > 0. `softcap` > 0
+    bends scores s to softcap · tanh(s / softcap), as Gemma 2 does.
+    """
+    new, slots = query.shape[2], keys.shape[2]
+    here = base + torch.arange(new, device=query.device)[:, None]
+    slot = torch.arange(slots, device=query.device)[None, :]
+    seen = slot <= here
+    if window:
+        seen = seen & (slot > here - window)
+    return masked_attention(query, keys, values, seen, scale, softcap)
+
+
+@attend.register_fake
+def _(
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    base: Tensor,
+    scale: float,
+    window: int,
+    softcap: float,
+) -> Tensor:
+    batch, heads, new, width = query.shape
+    return query.new_empty(batch, new, heads, width)
+
+
+@attend.register_kernel("cuda")
+def _(
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    base: Tensor,
+    scale: float,
+    window: int,
+    softcap: float,
+) -> Tensor:
+    from flybench.engine.kernels.triton_attention import launch
+
+    return launch(query, keys, values, base, scale, window, softcap)
+
+
+def masked_attention(
+    query: Tensor, keys: Tensor, values: Tensor, seen: Tensor, scale: float, softcap: float
+) -> Tensor:
+    """Attention in full, with fp32 scores: seen [T, L] bool → [B, T, H, D]."""
+    groups = query.shape[1] // keys.shape[1]
+    keys, values = (x.repeat_interleave(groups, 1).float() for x in (keys, values))
+    scores = query.float() @ keys.transpose(2, 3) * scale
+    if softcap:
+        scores = softcap * torch.tanh(scores / softcap)
+    law = scores.masked_fill(~seen, float("-inf")).softmax(-1)
+    return (law @ values).to(query.dtype).transpose(1, 2).contiguous()

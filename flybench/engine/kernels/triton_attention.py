@@ -1,0 +1,171 @@
+"""The Triton kernels behind `attend`: partial attention over splits of the cache, then a merge.
+
+A split past the live length costs one load. Rows come in tiles of 16 and splits are always 128
+slots long, so that a row's result never depends on what else is in the pass.
+"""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+ROW_TILE = 16
+SPLIT = 128
+
+
+@triton.jit
+def _partial(
+    q_ptr,
+    k_ptr,
+    v_ptr,
+    base_ptr,
+    out_ptr,
+    peak_ptr,
+    mass_ptr,
+    scale,
+    window,
+    softcap,
+    slots,
+    q_batch,
+    q_head,
+    q_row,
+    NEW: tl.constexpr,
+    GROUP: tl.constexpr,
+    KV: tl.constexpr,
+    D: tl.constexpr,
+    WIDE: tl.constexpr,
+    TILE: tl.constexpr,
+    SPLIT: tl.constexpr,
+    SOFTCAP: tl.constexpr,
+    PRECISION: tl.constexpr,
+):
+    """One tile of rows of one key head over one split: unnormalised output, peak, mass."""
+    head = tl.program_id(0)  # batch · KV + key head
+    tile = tl.program_id(1)
+    split = tl.program_id(2)
+    base = tl.load(base_ptr).to(tl.int32)
+    rank = tile * TILE + tl.arange(0, TILE)  # group member · NEW + new token
+    token = rank % NEW
+    width = tl.arange(0, WIDE)
+    place = ((head * tl.num_programs(1) + tile) * tl.num_programs(2) + split) * TILE
+    place += tl.arange(0, TILE)
+    first = split * SPLIT
+    if (first < base + NEW) & ((window == 0) | (first + SPLIT > base - window)):
+        batch = head // KV
+        query_head = (head % KV) * GROUP + rank // NEW
+        q_row_ptr = q_ptr + batch * q_batch + query_head * q_head + token * q_row
+        inside = width < D
+        q = tl.load(
+            q_row_ptr[:, None] + width[None, :],
+            mask=(rank < GROUP * NEW)[:, None] & inside[None, :],
+            other=0.0,
+        )
+        slot = first + tl.arange(0, SPLIT)
+        where = (head.to(tl.int64) * slots + slot)[:, None] * D + width[None, :]
+        live = (slot < base + NEW)[:, None] & inside[None, :]
+        k = tl.load(k_ptr + where, mask=live, other=0.0)
+        v = tl.load(v_ptr + where, mask=live, other=0.0)
+        scores = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
+        if SOFTCAP:
+            scores = softcap * (2 * tl.sigmoid(2 * scores / softcap) - 1)  # tanh
+        here = (base + token)[:, None]
+        seen = (slot[None, :] <= here) & ((window == 0) | (slot[None, :] > here - window))
+        scores = tl.where(seen, scores, -float("inf"))
+        peak = tl.max(scores, 1)
+        law = tl.exp(scores - tl.where(peak == -float("inf"), 0.0, peak)[:, None])
+        part = tl.dot(law.to(v.dtype), v, input_precision=PRECISION)
+        tl.store(out_ptr + place[:, None] * WIDE + width[None, :], part)
+        tl.store(peak_ptr + place, peak)
+        tl.store(mass_ptr + place, tl.sum(law, 1))
+    else:
+        tl.store(peak_ptr + place, tl.full((TILE,), -float("inf"), tl.float32))
+
+
+@triton.jit
+def _merge(
+    part_ptr,
+    peak_ptr,
+    mass_ptr,
+    out_ptr,
+    base_ptr,
+    splits,
+    NEW: tl.constexpr,
+    GROUP: tl.constexpr,
+    KV: tl.constexpr,
+    D: tl.constexpr,
+    WIDE: tl.constexpr,
+    TILE: tl.constexpr,
+    TILES: tl.constexpr,
+    SPLIT: tl.constexpr,
+    CHUNK: tl.constexpr,
+):
+    """One row: the splits' outputs weighted by exp(peak), over their mass."""
+    program = tl.program_id(0)
+    head = program // (GROUP * NEW)
+    rank = program % (GROUP * NEW)
+    width = tl.arange(0, WIDE)
+    first = (head * TILES + rank // TILE) * splits * TILE + rank % TILE
+    live = tl.cdiv(tl.load(base_ptr).to(tl.int32) + NEW, SPLIT)
+    peak = tl.full((), -float("inf"), tl.float32)
+    mass = tl.full((), 0.0, tl.float32)
+    total = tl.zeros((WIDE,), tl.float32)
+    start = tl.full((), 0, tl.int32)
+    while start < live:
+        split = start + tl.arange(0, CHUNK)
+        place = first + split * TILE
+        peaks = tl.load(peak_ptr + place, mask=split < live, other=-float("inf"))
+        filled = peaks > -float("inf")
+        masses = tl.load(mass_ptr + place, mask=filled, other=0.0)
+        parts = tl.load(
+            part_ptr + place[:, None] * WIDE + width[None, :], mask=filled[:, None], other=0.0
+        )
+        higher = tl.maximum(peak, tl.max(peaks, 0))
+        safe = tl.where(higher == -float("inf"), 0.0, higher)
+        weight = tl.exp(peaks - safe)
+        shrink = tl.exp(peak - safe)
+        mass = mass * shrink + tl.sum(weight * masses, 0)
+        total = total * shrink + tl.sum(parts * weight[:, None], 0)
+        peak = higher
+        start += CHUNK
+    batch = head // KV
+    query_head = (head % KV) * GROUP + rank // NEW
+    row = (batch * NEW + rank % NEW) * (KV * GROUP) + query_head
+    result = (total / mass).to(out_ptr.dtype.element_ty)
+    tl.store(out_ptr + row * D + width, result, mask=width < D)
+
+
+def launch(
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    base: Tensor,
+    scale: float,
+    window: int,
+    softcap: float,
+) -> Tensor:
+    """`attend` on CUDA; the cache's length is a multiple of `SPLIT`."""
+    batch, heads, new, d = query.shape
+    kv, slots = keys.shape[1], keys.shape[2]
+    group, splits = heads // kv, slots // SPLIT
+    tiles, wide = triton.cdiv(group * new, ROW_TILE), max(16, triton.next_power_of_2(d))
+    if query.stride(3) != 1:
+        query = query.contiguous()
+    rows = batch * kv * tiles * splits * ROW_TILE
+    part = torch.empty(rows, wide, device=query.device, dtype=torch.float32)
+    peak, mass = torch.empty(2, rows, device=query.device, dtype=torch.float32).unbind(0)
+    out = torch.empty(batch, new, heads, d, device=query.device, dtype=query.dtype)
+    precision = "ieee" if query.dtype == torch.float32 else "tf32"
+    _partial[(batch * kv, tiles, splits)](
+        query, keys, values, base, part, peak, mass, scale, window, softcap, slots,
+        query.stride(0), query.stride(1), query.stride(2),
+        NEW=new, GROUP=group, KV=kv, D=d, WIDE=wide, TILE=ROW_TILE, SPLIT=SPLIT,
+        SOFTCAP=softcap > 0, PRECISION=precision, num_warps=4,
+    )  # fmt: skip
+    _merge[(batch * kv * group * new,)](
+        part, peak, mass, out, base, splits,
+        NEW=new, GROUP=group, KV=kv, D=d, WIDE=wide, TILE=ROW_TILE, TILES=tiles, SPLIT=SPLIT,
+        CHUNK=8, num_warps=2,
+    )  # fmt: skip
+    return out
