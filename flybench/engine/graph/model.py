@@ -152,13 +152,13 @@ class GraphModel:
             unread = self.inbox[1 : 1 + pending]
             tokens, laws = [], []
             for step in range(count):
-                slot = slots[step, :1]
                 if step == 0:
                     base = self.inbox[:1]
                     first = base + torch.arange(pending, device=self.device)
                     logits = self._logits(unread, base, first, 1)
                 else:
-                    logits = self._logits(unread, slot, slot, 1)
+                    # Two views, as in any other pass: one tensor in two roles is compiled anew.
+                    logits = self._logits(unread, slots[step, :1], slots[step, :1], 1)
                 if noise is None:
                     unread = row_statistics(logits).choice
                 else:

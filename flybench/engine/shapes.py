@@ -1,0 +1,71 @@
+"""Well-known architectures by their sizes, for costing a model before its weights are fetched.
+
+Sizes are those of the models' public config.json files.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
+
+from flybench.checks import suggestion
+from flybench.core import FlybenchError
+
+LLAMA: dict[str, Any] = {
+    "model_type": "llama",
+    "vocab_size": 128256,
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+    "rms_norm_eps": 1e-5,
+    "max_position_embeddings": 131072,
+    "rope_parameters": {
+        "rope_type": "llama3",
+        "rope_theta": 500000.0,
+        "factor": 8.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 8192,
+    },
+}
+
+
+def _llama(hidden: int, intermediate: int, layers: int, heads: int, **more: Any) -> dict[str, Any]:
+    sizes = {
+        "hidden_size": hidden,
+        "intermediate_size": intermediate,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+    }
+    return LLAMA | sizes | more
+
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "llama-1b": _llama(2048, 8192, 16, 32, head_dim=64, tie_word_embeddings=True),
+    "llama-8b": _llama(4096, 14336, 32, 32),
+    "llama-70b": _llama(8192, 28672, 80, 64),
+}
+
+
+def shape_config(name: str) -> PretrainedConfig:
+    """The configuration of a shape.
+
+    Raises:
+        FlybenchError: no such shape is known.
+    """
+    if name not in SHAPES:
+        raise FlybenchError(
+            f"shape {name} is not known: use one of {', '.join(SHAPES)}{suggestion(name, SHAPES)}."
+        )
+    shape = dict(SHAPES[name])
+    return AutoConfig.for_model(shape.pop("model_type"), **shape)
+
+
+def random_weights(
+    config: PretrainedConfig, dtype: torch.dtype, device: torch.device
+) -> PreTrainedModel:
+    """A model with random weights, made where it will run: nothing passes through the host."""
+    with torch.device(device):
+        model: PreTrainedModel = AutoModelForCausalLM.from_config(config, dtype=dtype)
+    return model.eval().requires_grad_(False)
