@@ -81,7 +81,7 @@ def check_family(arch: str, device: torch.device, new_tokens: int) -> dict[str, 
     """Ids and fates of every method, graph against eager, on tiny fp32 models."""
     originals = [random_model(name).to(device) for name in (arch, f"{arch}:1")]  # type: ignore[arg-type]
     vocab = originals[0].config.vocab_size
-    target, draft = (GraphModel(copy.deepcopy(m), vocab, 512, True) for m in originals)
+    target, draft = (GraphModel(copy.deepcopy(m), vocab, 512) for m in originals)
     found = {}
     for temperature in (0.0, 0.8):
         sampling = Sampling(temperature)
@@ -109,8 +109,8 @@ def check_half(device: torch.device, new_tokens: int) -> dict[str, Any]:
     stop = StopRule(frozenset(), new_tokens)
     target = EagerTarget(EagerModel(model, config.vocab_size))
     eager = build_decoder(AR, target, None, GREEDY).decode(PROMPT, stop)
-    draft = GraphModel(copy.deepcopy(model), config.vocab_size, 512, True)
-    graph = GraphTarget(GraphModel(model, config.vocab_size, 512, True))
+    draft = GraphModel(copy.deepcopy(model), config.vocab_size, 512)
+    graph = GraphTarget(GraphModel(model, config.vocab_size, 512))
     plain = build_decoder(AR, graph, None, GREEDY).decode(PROMPT, stop)
     spd = build_decoder(METHODS[1], graph, draft, GREEDY).decode(PROMPT, stop)
     return {"eager_graph": divergence(plain, eager), "spd_equals_ar": spd.ids == plain.ids}
@@ -119,9 +119,11 @@ def check_half(device: torch.device, new_tokens: int) -> dict[str, Any]:
 def weight_bytes(model: transformers.PreTrainedModel) -> int:
     """Bytes of weights that one step reads: all but an embedding that is only looked up."""
     total = sum(p.numel() * p.element_size() for p in model.parameters())
-    embedding = model.get_input_embeddings().weight
-    tied = embedding is model.get_output_embeddings().weight
-    return total - (0 if tied else embedding.numel() * embedding.element_size())
+    if model.config.tie_word_embeddings:
+        return total
+    return total - sum(
+        p.numel() * p.element_size() for p in model.get_input_embeddings().parameters()
+    )
 
 
 class Bench:
@@ -133,7 +135,7 @@ class Bench:
         self.bytes = weight_bytes(model)
         self.vocab = config.vocab_size
         started = time.perf_counter()
-        self.model = GraphModel(model, self.vocab, SLOTS, True)
+        self.model = GraphModel(model, self.vocab, SLOTS)
         self.model.prefill(PROMPT * (CONTEXT // len(PROMPT)))
         self.model.pass_of(1)
         torch.cuda.synchronize()

@@ -175,14 +175,17 @@ class TaskConfig:
 
 @dataclass(frozen=True)
 class EngineConfig:
-    """How models run. dtype and device `auto` follow the machine; a model may set its own."""
+    """How models run: `auto` is graph on CUDA for models that it serves, eager otherwise.
 
-    kind: str = "eager"
+    dtype and device `auto` follow the machine; a model may set its own.
+    """
+
+    kind: str = "auto"
     dtype: str = "auto"
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        allow("engine.kind", self.kind, ("eager",))
+        allow("engine.kind", self.kind, ("auto", "eager", "graph"))
         allow("engine.dtype", self.dtype, ("auto", "fp32", "bf16", "fp16"))
 
 

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
 
-from flybench.config import MethodConfig, RunConfig, digest
+from flybench.config import EngineConfig, MethodConfig, RunConfig, digest
 from flybench.core import FlybenchError, Prompt
-from flybench.engine.loading import ModelInfo, describe_pair, resolve_device
+from flybench.engine.loading import ModelInfo, choose_engine, describe_pair, resolve_device
 from flybench.methods import AR
 from flybench.records import RunFolder
 from flybench.tasks import build_task
 from flybench.tasks.base import Task
 from flybench.tasks.chat import Chat
 
+# What a chat template puts around one question and one answer, generously.
+FRAME_TOKENS = 64
+
 
 @dataclass(frozen=True)
 class Plan:
-    """A run that was checked. `key` hashes everything that decides its tokens."""
+    """A run that was checked. `key` hashes everything that decides its tokens.
+
+    `engine` is the one that runs, `engine_note` why it is not the one that `auto` prefers, and
+    `max_length` the longest text in tokens that any sample can reach.
+    """
 
     config: RunConfig
     folder: RunFolder
@@ -32,6 +40,9 @@ class Plan:
     target: ModelInfo
     draft: ModelInfo | None
     vocab_size: int
+    engine: EngineConfig
+    engine_note: str | None
+    max_length: int
 
     @property
     def label(self) -> str:
@@ -83,7 +94,9 @@ def make_plan(config: RunConfig) -> Plan:
             f"{len(task.prompts())}: lower the offset, or check that its data are not empty."
         )
     infos = [info for info in (target, draft) if info is not None]
+    engine, engine_note = choose_engine(config.engine, infos, device)
     identity = config.identity() | {
+        "engine": asdict(engine),
         "files": [info.files for info in infos],
         "eos_ids": sorted(target.eos_ids),
         "vocab_size": vocab_size,
@@ -93,13 +106,33 @@ def make_plan(config: RunConfig) -> Plan:
     }
     key = digest(identity)
     name = "-".join([config.model.name, config.method.name, config.task.name, key[:8]])
-    folder = RunFolder(Path(config.out).expanduser() / name)
-    plan = Plan(config, folder, key, device, task, prompts, chat, target, draft, vocab_size)
-    # One long prompt costs one sample; settings that no prompt can meet cost nothing but this line.
     lengths = [len(chat.encode(chat.render(prompt.messages))) for prompt in prompts]
+    plan = Plan(
+        config=config,
+        folder=RunFolder(Path(config.out).expanduser() / name),
+        key=key,
+        device=device,
+        task=task,
+        prompts=prompts,
+        chat=chat,
+        target=target,
+        draft=draft,
+        vocab_size=vocab_size,
+        engine=engine,
+        engine_note=engine_note,
+        max_length=max(map(partial(_reach, config, chat), prompts, lengths)),
+    )
+    # One long prompt costs one sample; settings that no prompt can meet cost nothing but this line.
     shortest = min(range(len(prompts)), key=lengths.__getitem__)
     plan.check_length(lengths[shortest], prompts[shortest])
     return plan
+
+
+def _reach(config: RunConfig, chat: Chat, prompt: Prompt, prompt_tokens: int) -> int:
+    """Tokens of a sample's last turn at most: all turns, their frames and a draft."""
+    later = sum(len(chat.encode(question)) + FRAME_TOKENS for question in prompt.followups)
+    answers = (1 + len(prompt.followups)) * prompt.max_new_tokens
+    return prompt_tokens + later + answers + config.method.k + 1
 
 
 def check_devices(config: RunConfig) -> torch.device:

@@ -58,7 +58,8 @@ def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
         "method": config.method.name,
         "task": config.task.name,
         "device": device_name(plan.device),
-        "engine": config.engine.kind,
+        "engine": plan.engine.kind,
+        "engine_note": plan.engine_note,
         "key": plan.key,
         "retention_margin": config.retention_margin,
         "models": {

@@ -61,7 +61,7 @@ def generate(plan: Plan, todo: Sequence[tuple[int, Prompt]]) -> None:
 def load_decoders(plan: Plan) -> dict[str, Decoder]:
     """The weights, and a decoder for each method on them."""
     config = plan.config
-    pair = load_pair(plan.target, plan.draft, plan.vocab_size, config.engine)
+    pair = load_pair(plan.target, plan.draft, plan.vocab_size, plan.engine, plan.max_length)
     sampling = config.sampling.rule()
     return {
         method.name: build_decoder(method, pair.target, pair.draft, sampling)

@@ -28,6 +28,13 @@ def kept_layers(total: int, first: int, end: int) -> list[int]:
     return [index for index in range(total) if not first <= index < end]
 
 
+def same_weights(model: PreTrainedModel) -> PreTrainedModel:
+    """A second set of modules on the tensors of `model`."""
+    # Naming every tensor in the memo makes a deep copy of the modules alone.
+    tensors = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
+    return copy.deepcopy(model, memo=dict(tensors))
+
+
 def without_layers(model: PreTrainedModel, first: int, end: int) -> PreTrainedModel:
     """A model that shares `model`'s tensors and lacks its layers `first` to `end` − 1."""
     if not hasattr(getattr(model, "model", None), "layers"):
@@ -36,9 +43,7 @@ def without_layers(model: PreTrainedModel, first: int, end: int) -> PreTrainedMo
             "cannot leave any out: remove it."
         )
     keep = kept_layers(model.config.num_hidden_layers, first, end)
-    # Naming every tensor in the memo makes a deep copy of the modules alone.
-    tensors = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
-    draft: PreTrainedModel = copy.deepcopy(model, memo=dict(tensors))
+    draft = same_weights(model)
     layers = nn.ModuleList(draft.model.layers[index] for index in keep)
     for index, layer in enumerate(layers):
         for module in layer.modules():

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,12 @@ from transformers import (
 
 from flybench.config import EngineConfig, ModelConfig, ModelRef
 from flybench.core import FlybenchError
+from flybench.engine.base import CachedModel, Target
 from flybench.engine.eager import EagerModel, EagerTarget
-from flybench.engine.layer_skip import kept_layers, without_layers
+from flybench.engine.graph.model import GraphModel
+from flybench.engine.graph.support import refusal
+from flybench.engine.graph.target import GraphTarget
+from flybench.engine.layer_skip import kept_layers, same_weights, without_layers
 from flybench.engine.pairing import check_same_tokens, shared_vocab_size
 from flybench.engine.random_models import byte_tokenizer, random_model
 from flybench.engine.source import Source, fingerprint, local_folder, locate
@@ -34,7 +39,10 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What is known of a model before its weights are loaded."""
+    """What is known of a model before its weights are loaded.
+
+    `graph_refusal` says why the graph engine cannot run it, None if it can.
+    """
 
     ref: ModelRef
     source: Source
@@ -44,14 +52,15 @@ class ModelInfo:
     eos_ids: frozenset[int]
     stored_dtype: torch.dtype
     files: dict[str, str]
+    graph_refusal: str | None
 
 
 @dataclass(frozen=True)
 class Pair:
     """A loaded pair. `draft` is None where the method needs no draft model."""
 
-    target: EagerTarget
-    draft: EagerModel | None
+    target: Target
+    draft: CachedModel | None
     dtype: torch.dtype
 
 
@@ -90,6 +99,7 @@ def describe(ref: ModelRef) -> ModelInfo:
         eos_ids=_eos_ids(ref, tokenizer, config, generation),
         stored_dtype=_stored_dtype(source, config),
         files=fingerprint(source),
+        graph_refusal=refusal(config),
     )
 
 
@@ -108,19 +118,51 @@ def describe_pair(config: ModelConfig, with_draft: bool) -> tuple[ModelInfo, Mod
     return target, draft, shared_vocab_size(target.tokenizer, *sizes)
 
 
+def choose_engine(
+    engine: EngineConfig, infos: Sequence[ModelInfo], device: torch.device
+) -> tuple[EngineConfig, str | None]:
+    """The engine with its kind decided, and a sentence where `auto` could not have its way.
+
+    A pair runs on one engine, because a slower draft would be an artefact of the harness.
+
+    Raises:
+        FlybenchError: the graph engine is asked for and cannot run a model.
+    """
+    if engine.kind == "eager" or (engine.kind == "auto" and device.type != "cuda"):
+        return replace(engine, kind="eager"), None
+    for info in infos:
+        why = info.graph_refusal
+        if info.ref.device == "balanced":
+            why = "this model is spread over the cards, which then take turns (device: balanced)"
+        if why is None:
+            continue
+        sentence = f"The graph engine cannot run {info.ref.path}: {why}"
+        if engine.kind == "graph":
+            raise FlybenchError(f"{sentence}; use engine=eager.")
+        return replace(engine, kind="eager"), f"{sentence}; engine=eager runs it."
+    return replace(engine, kind="graph"), None
+
+
 def load_pair(
-    target: ModelInfo, draft: ModelInfo | None, vocab_size: int, engine: EngineConfig
+    target: ModelInfo,
+    draft: ModelInfo | None,
+    vocab_size: int,
+    engine: EngineConfig,
+    max_length: int,
 ) -> Pair:
-    """Load the weights of a described pair."""
+    """Load the weights of a described pair for texts of up to `max_length` tokens."""
     whole = _load(target, engine)
-    target_model = EagerModel(_skipping(whole, target.ref), vocab_size)
-    if draft is None:
-        return Pair(EagerTarget(target_model), None, whole.dtype)
-    # A draft that only leaves layers out shares the target's tensors.
-    same = replace(draft.ref, skip_layers=None) == replace(target.ref, skip_layers=None)
-    base = whole if same else _load(draft, engine)
-    draft_model = EagerModel(_skipping(base, draft.ref), vocab_size)
-    return Pair(EagerTarget(target_model), draft_model, whole.dtype)
+    models = [_skipping(whole, target.ref)]
+    if draft is not None:
+        # A draft that only leaves layers out shares the target's tensors.
+        same = replace(draft.ref, skip_layers=None) == replace(target.ref, skip_layers=None)
+        base = same_weights(whole) if same else _load(draft, engine)
+        models.append(_skipping(base, draft.ref))
+    if engine.kind == "graph":
+        fast = [GraphModel(model, vocab_size, max_length) for model in models]
+        return Pair(GraphTarget(fast[0]), fast[1] if draft else None, whole.dtype)
+    plain = [EagerModel(model, vocab_size) for model in models]
+    return Pair(EagerTarget(plain[0]), plain[1] if draft else None, whole.dtype)
 
 
 def resolve_device(name: str) -> torch.device:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, partial
@@ -14,6 +15,7 @@ from flybench.core import Decision, Draft, TargetView
 from flybench.draft.base import Drafter
 from flybench.engine.base import DraftPass, ReadPass
 from flybench.engine.eager import EagerModel, draft_by_steps, read_once
+from flybench.engine.graph.model import GraphModel
 from flybench.engine.random_models import byte_tokenizer, random_model
 from flybench.sampling import Sampling
 
@@ -44,6 +46,14 @@ def eager(recipe: str) -> EagerModel:
 
 def near(recipe: str) -> EagerModel:
     return EagerModel(near_model(recipe), VOCAB)
+
+
+def graph(recipe: str, slots: int = 512) -> GraphModel:
+    return GraphModel(copy.deepcopy(model(recipe)), VOCAB, slots)
+
+
+def graph_near(recipe: str, slots: int = 512) -> GraphModel:
+    return GraphModel(copy.deepcopy(near_model(recipe)), VOCAB, slots)
 
 
 class TableModel:

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from flybench.engine.graph.linears import rewire_linears
 from flybench.engine.kernels.attention import attend, masked_attention
-from flybench.engine.kernels.linear import linear
 
 ATTENTION = "flybench_static"
 # Layers that differ in window or norm compile once each, for every width and model of a process.
@@ -48,7 +48,7 @@ class StaticLayer:
     def update(
         self, key: Tensor, value: Tensor, layer_idx: int, *args: Any, **kwargs: Any
     ) -> tuple[Tensor, Tensor]:
-        """Write the new tokens; what attention reads is the whole cache, or a prefill's own text."""
+        """Write the new tokens; attention reads the whole cache, or a prefill's own text."""
         self.keys.index_copy_(2, self.cursor.slots, key)
         self.values.index_copy_(2, self.cursor.slots, value)
         return (key, value) if self.cursor.whole else (self.keys, self.values)
@@ -111,89 +111,16 @@ class Layer:
         return step(self._layer, hidden, kwargs)
 
 
-class ThinLinear(nn.Module):
-    """`nn.Linear` through the kernel for few rows, sharing the tensors of the original."""
-
-    def __init__(self, weight: nn.Parameter, bias: nn.Parameter | None) -> None:
-        super().__init__()
-        self.weight, self.bias = weight, bias
-
-    def forward(self, x: Tensor) -> Tensor:
-        return linear(x, self.weight, self.bias)
+def compiles(model: PreTrainedModel) -> bool:
+    """Whether layers are compiled: where a graph is captured, and nowhere else."""
+    return model.device.type == "cuda"
 
 
-class Joined(nn.Module):
-    """Several projections of one input as one product; see `Part`."""
-
-    def __init__(self, linears: list[nn.Linear]) -> None:
-        super().__init__()
-        weight = torch.cat([part.weight.data for part in linears])
-        self.weight = nn.Parameter(weight, requires_grad=False)
-        self.bias = None
-        if linears[0].bias is not None:
-            bias = torch.cat([part.bias.data for part in linears])
-            self.bias = nn.Parameter(bias, requires_grad=False)
-        self.product: Tensor | None = None
-
-
-class Part(nn.Module):
-    """One projection's columns of a `Joined` product, which its first part computes.
-
-    Transformers' modules call the parts in order and with the same input; the last one lets go.
-    """
-
-    def __init__(self, joined: Joined, start: int, size: int) -> None:
-        super().__init__()
-        # In a list, so that the shared module is nobody's child and is not saved or moved twice.
-        self._joined = [joined]
-        self._start, self._size = start, size
-
-    def forward(self, x: Tensor) -> Tensor:
-        joined = self._joined[0]
-        if self._start == 0:
-            joined.product = linear(x, joined.weight, joined.bias)
-        product = joined.product
-        assert product is not None, "the first part is called first"
-        end = self._start + self._size
-        if end == product.shape[-1]:
-            joined.product = None
-        return product[..., self._start : end]
-
-
-PROJECTIONS = (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj"))
-
-
-def rewire_linears(model: PreTrainedModel) -> None:
-    """Replace the model's plain linear layers; quantised or wrapped ones keep their own pass."""
-    for module in list(model.modules()):
-        for names in PROJECTIONS:
-            parts = [getattr(module, name, None) for name in names]
-            if all(_plain(part) for part in parts):
-                _join(module, names, parts)  # type: ignore[arg-type]
-        for name, child in list(module.named_children()):
-            if _plain(child):
-                setattr(module, name, ThinLinear(child.weight, child.bias))
-
-
-def _plain(module: Any) -> bool:
-    return type(module) is nn.Linear and type(module.weight) is nn.Parameter
-
-
-def _join(module: nn.Module, names: tuple[str, ...], parts: list[nn.Linear]) -> None:
-    joined, start = Joined(parts), 0
-    for name, part in zip(names, parts, strict=True):
-        size = part.weight.shape[0]
-        setattr(module, name, Part(joined, start, size))
-        # Whoever else holds the old parameter now holds a view, and its memory is free.
-        part.weight.data = joined.weight.data[start : start + size]
-        start += size
-
-
-def install(model: PreTrainedModel, cursor: Cursor, slots: int, compiled: bool) -> None:
+def install(model: PreTrainedModel, cursor: Cursor, slots: int) -> None:
     """Rewire a loaded model in place, with a cache of `slots` tokens for each layer."""
     model.config._attn_implementation = ATTENTION
     step: Callable[..., Tensor] = run_layer
-    if compiled:
+    if compiles(model):
         limit = max(torch._dynamo.config.recompile_limit, COMPILED_VARIANTS)
         torch._dynamo.config.recompile_limit = limit
         step = torch.compile(run_layer, fullgraph=True, dynamic=False)

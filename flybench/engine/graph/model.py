@@ -12,7 +12,7 @@ from transformers import PreTrainedModel
 from flybench.core import FlybenchError, RowStatistics
 from flybench.engine.base import DraftPass, Drawn, ReadPass, upload
 from flybench.engine.graph.capture import capture
-from flybench.engine.graph.layers import Cursor, StaticLayer, install
+from flybench.engine.graph.layers import Cursor, install
 from flybench.engine.kernels.rows import row_statistics
 from flybench.sampling import Sampling
 
@@ -29,12 +29,10 @@ class Rows(NamedTuple):
 class GraphModel:
     """A transformers model with a static cache of `max_length` tokens and more (batch 1).
 
-    It rewires `model` in place. `compiled` fuses each layer with torch.compile.
+    It rewires `model` in place.
     """
 
-    def __init__(
-        self, model: PreTrainedModel, vocab_size: int, max_length: int, compiled: bool
-    ) -> None:
+    def __init__(self, model: PreTrainedModel, vocab_size: int, max_length: int) -> None:
         self._model = model
         self.device = model.device
         self.vocab_size = vocab_size
@@ -49,7 +47,7 @@ class GraphModel:
         self._cursor = Cursor(self.inbox[:1], self.inbox[:1])
         # Any mask of four axes keeps transformers from building one.
         self._mask = torch.empty(1, 1, 1, 1, device=self.device)
-        install(model, self._cursor, self.slots, compiled)
+        install(model, self._cursor, self.slots)
         self._length = 0
         self._passes: dict[int, Callable[[], Rows]] = {}
         self._drafting: dict[tuple[int, Sampling], DraftPass] = {}
@@ -150,7 +148,8 @@ class GraphModel:
             steps = torch.arange(pending - 1, pending - 1 + count, device=self.device)
             slots = (self.inbox[:1] + steps)[:, None].repeat(1, 2)
             unread = self.inbox[1 : 1 + pending]
-            tokens, laws = [], []
+            tokens: list[Tensor] = []
+            laws: list[Tensor] = []
             for step in range(count):
                 if step == 0:
                     base = self.inbox[:1]
@@ -163,7 +162,7 @@ class GraphModel:
                     unread = row_statistics(logits).choice
                 else:
                     unread, law = sampling.choose(logits.float(), noise[step : step + 1])
-                    laws.append(law)
+                    laws += [] if law is None else [law]
                 tokens.append(unread)
             return torch.cat(tokens), torch.cat(laws) if laws else None
 
@@ -185,5 +184,5 @@ class GraphModel:
         if self._length + tokens > self.slots:
             raise FlybenchError(
                 f"{self._length + tokens} tokens do not fit in a cache of {self.slots}: "
-                "lower task.max_new_tokens, or set engine.max_length higher."
+                "lower task.max_new_tokens, or use engine=eager, whose cache grows."
             )

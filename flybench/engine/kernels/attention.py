@@ -58,7 +58,7 @@ def _(
     window: int,
     softcap: float,
 ) -> Tensor:
-    from flybench.engine.kernels.triton_attention import launch
+    from flybench.engine.kernels.cuda.attention import launch
 
     return launch(query, keys, values, base, scale, window, softcap)
 

@@ -35,6 +35,6 @@ def _(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 @thin_linear.register_kernel("cuda")
 def _(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    from flybench.engine.kernels.triton_linear import launch
+    from flybench.engine.kernels.cuda.linear import launch
 
     return launch(x, weight, bias)

@@ -90,11 +90,12 @@ def launch(logits: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """`row_statistics` on CUDA; at least three words."""
     rows, vocab = logits.shape
     chunks = triton.cdiv(vocab, CHUNK)
-    new = {"device": logits.device, "dtype": torch.float32}
-    part = torch.empty(rows, chunks, FIELDS, **new)
-    choice = torch.empty(rows, device=logits.device, dtype=torch.long)
-    top = torch.empty(rows, 3, **new)
-    normaliser, entropy = torch.empty(rows, **new), torch.empty(rows, **new)
+
+    def new(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+        return torch.empty(shape, device=logits.device, dtype=dtype)
+
+    part, top = new(rows, chunks, FIELDS), new(rows, 3)
+    choice, normaliser, entropy = new(rows, dtype=torch.long), new(rows), new(rows)
     _chunk[(rows, chunks)](
         logits, part, vocab, logits.stride(0), chunks, FIELDS, CHUNK, num_warps=4
     )

@@ -1,0 +1,88 @@
+"""Linear layers for a handful of rows: a kernel of their own, and joined projections."""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from flybench.engine.kernels.linear import linear
+
+PROJECTIONS = (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj"))
+
+
+class ThinLinear(nn.Module):
+    """`nn.Linear` through the kernel for few rows, sharing the tensors of the original."""
+
+    def __init__(self, linear: nn.Linear) -> None:
+        super().__init__()
+        self.weight, self.bias = linear.weight, linear.bias
+
+    def forward(self, x: Tensor) -> Tensor:
+        return linear(x, self.weight, self.bias)
+
+
+class Joined(nn.Module):
+    """Several projections of one input as one product; see `Part`."""
+
+    def __init__(self, linears: list[nn.Linear]) -> None:
+        super().__init__()
+        weight = torch.cat([part.weight.data for part in linears])
+        self.weight = nn.Parameter(weight, requires_grad=False)
+        self.bias = None
+        if linears[0].bias is not None:
+            bias = torch.cat([part.bias.data for part in linears])
+            self.bias = nn.Parameter(bias, requires_grad=False)
+        self.product: Tensor | None = None
+
+
+class Part(nn.Module):
+    """One projection's columns of a `Joined` product, which its first part computes.
+
+    Transformers' modules call the parts in order and with the same input; the last one lets go.
+    """
+
+    def __init__(self, joined: Joined, start: int, size: int) -> None:
+        super().__init__()
+        # In a list, so that the shared module is nobody's child and is not saved or moved twice.
+        self._joined = [joined]
+        self._start, self._size = start, size
+
+    def forward(self, x: Tensor) -> Tensor:
+        joined = self._joined[0]
+        if self._start == 0:
+            joined.product = linear(x, joined.weight, joined.bias)
+        product = joined.product
+        assert product is not None, "the first part is called first"
+        end = self._start + self._size
+        if end == product.shape[-1]:
+            joined.product = None
+        return product[..., self._start : end]
+
+
+def rewire_linears(model: PreTrainedModel) -> None:
+    """Replace the model's plain linear layers; quantised or wrapped ones keep their own pass."""
+    for module in list(model.modules()):
+        for names in PROJECTIONS:
+            parts = [getattr(module, name, None) for name in names]
+            if all(_plain(part) for part in parts):
+                _join(module, names, parts)  # type: ignore[arg-type]
+        for name, child in list(module.named_children()):
+            if _plain(child):
+                setattr(module, name, ThinLinear(child))
+
+
+def _plain(module: Any) -> TypeGuard[nn.Linear]:
+    return type(module) is nn.Linear and type(module.weight) is nn.Parameter
+
+
+def _join(module: nn.Module, names: tuple[str, ...], parts: list[nn.Linear]) -> None:
+    joined, start = Joined(parts), 0
+    for name, part in zip(names, parts, strict=True):
+        size = part.weight.shape[0]
+        setattr(module, name, Part(joined, start, size))
+        # Whoever else holds the old parameter now holds a view, and its memory is free.
+        part.weight.data = joined.weight.data[start : start + size]
+        start += size

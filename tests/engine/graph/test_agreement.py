@@ -1,0 +1,121 @@
+"""The graph engine's code, without a GPU, against the eager engine: the same ids and fates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from flybench.config import DraftConfig, MethodConfig, VerifyConfig
+from flybench.core import Generation
+from flybench.decode import StopRule
+from flybench.engine.eager import EagerTarget
+from flybench.engine.graph import layers
+from flybench.engine.graph.model import GraphModel
+from flybench.engine.graph.target import GraphTarget
+from flybench.methods import AR, build_decoder
+from flybench.sampling import Sampling
+from tests.reference import toys
+
+STRICT = VerifyConfig("fly", theta=math.inf)
+METHODS = {
+    "ar": AR,
+    "spd": MethodConfig("spd", 5, DraftConfig("model")),
+    "lookup": MethodConfig("lookup", 6, DraftConfig("lookup")),
+    "fly": MethodConfig("fly", 15, DraftConfig("model"), VerifyConfig("fly")),
+    "fly paper": MethodConfig("fly", 9, DraftConfig("model"), VerifyConfig("fly", "paper")),
+    "nested": MethodConfig("fly", 15, DraftConfig("nested"), VerifyConfig("fly")),
+    "nested strict": MethodConfig("fly", 15, DraftConfig("nested"), STRICT),
+}
+SAMPLINGS = {"greedy": Sampling(), "sampled": Sampling(0.8, 50, 0.95)}
+
+
+@pytest.fixture(scope="module")
+def pair(arch: str) -> tuple[GraphTarget, GraphModel]:
+    return GraphTarget(toys.graph(arch)), toys.graph_near(arch)
+
+
+def both(
+    arch: str,
+    pair: tuple[GraphTarget, GraphModel],
+    method: MethodConfig,
+    sampling: Sampling,
+    prompt: list[int],
+    stop: StopRule,
+) -> tuple[Generation, Generation]:
+    eager = build_decoder(method, EagerTarget(toys.eager(arch)), toys.near(arch), sampling)
+    graph = build_decoder(method, *pair, sampling)
+    return eager.decode(prompt, stop, 3), graph.decode(prompt, stop, 3)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=SAMPLINGS)
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_graph_and_eager_agree_token_for_token(
+    method: MethodConfig,
+    sampling: Sampling,
+    arch: str,
+    pair: tuple[GraphTarget, GraphModel],
+    prompt_ids: list[int],
+) -> None:
+    """gemma3's window of 32 tokens is shorter than the prompt, and shorter than the answer."""
+    stop = StopRule(frozenset(), 70)
+    eager, graph = both(arch, pair, method, sampling, prompt_ids, stop)
+    assert graph.ids == eager.ids
+    assert [r.fates for r in graph.rounds] == [r.fates for r in eager.rounds]
+    assert graph.margins == pytest.approx(eager.margins, abs=1e-3)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_short_prompts_are_read(
+    length: int, arch: str, pair: tuple[GraphTarget, GraphModel], prompt_ids: list[int]
+) -> None:
+    prompt = prompt_ids[:length]
+    eager, graph = both(arch, pair, METHODS["spd"], Sampling(), prompt, StopRule(frozenset(), 30))
+    assert graph.ids == eager.ids
+
+
+def test_the_same_prompt_costs_and_answers_the_same_twice(
+    pair: tuple[GraphTarget, GraphModel], prompt_ids: list[int]
+) -> None:
+    decoder = build_decoder(METHODS["nested"], *pair, Sampling(0.8))
+    stop = StopRule(frozenset(), 40)
+    first, _, second = (
+        decoder.decode(ids, stop, 3) for ids in (prompt_ids, prompt_ids[::-1], prompt_ids)
+    )
+    assert first.ids == second.ids
+    assert [r.fates for r in first.rounds] == [r.fates for r in second.rounds]
+
+
+@pytest.fixture
+def traced(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Compile as on CUDA, but only trace: each graph that torch.compile finds adds a name."""
+    graphs: list[str] = []
+    compiled = torch.compile
+
+    def backend(graph: Any, example: Any) -> Callable[..., Any]:
+        graphs.append("graph")
+        return graph.forward
+
+    torch._dynamo.reset()
+    monkeypatch.setattr(layers, "compiles", lambda model: True)
+    monkeypatch.setattr(torch, "compile", lambda f, **how: compiled(f, backend=backend, **how))
+    yield graphs
+    torch._dynamo.reset()
+
+
+def test_layers_compile_once_for_each_width(
+    traced: list[str], arch: str, prompt_ids: list[int]
+) -> None:
+    """Without a graph break, however many layers there are; gemma3 has layers of two kinds."""
+    decoder = build_decoder(
+        METHODS["spd"], GraphTarget(toys.graph(arch)), toys.graph_near(arch), Sampling()
+    )
+    widths = 3  # one token, two pending ones in the draft, the root with a full draft
+    kinds = len(set(getattr(toys.model(arch).config, "layer_types", None) or [""]))
+    assert len(traced) == widths * kinds
+    decoder.decode(prompt_ids, StopRule(frozenset(), 30))
+    decoder.decode(prompt_ids[:7], StopRule(frozenset(), 30))
+    assert len(traced) == widths * kinds, "decoding compiled again"

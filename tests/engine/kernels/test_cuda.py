@@ -1,0 +1,70 @@
+"""The Triton kernels against their plain versions, run by Triton's interpreter on the CPU."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("triton")
+
+# The interpreter is chosen when a kernel is defined: the checks need a process of their own.
+CHECKS = r"""
+import math, sys
+import torch
+import torch.nn.functional as F
+from flybench.core import RowStatistics
+from flybench.engine.kernels.attention import attend
+from flybench.engine.kernels.cuda import attention, linear, rows
+
+torch.manual_seed(0)
+what = sys.argv[1]
+if what == "rows":
+    for count, vocab in ((1, 3), (1, 300), (3, 5000), (2, 2048), (4, 9000)):
+        logits = torch.randn(count, vocab) * 3
+        if vocab == 9000:
+            logits[0, 5] = logits[0, 7000] = 40  # a tie: the first index wins
+            logits[1, 1:4] = torch.tensor([50.0, 49.0, 48.0])  # all three in one chunk
+            logits[2, ::2100] = 45  # the three largest in chunks of their own
+            logits[3, 100:] = -math.inf
+        for ours, plain in zip(rows.launch(logits), RowStatistics.of(logits), strict=True):
+            torch.testing.assert_close(ours, plain, rtol=1e-4, atol=1e-4)
+    logits[0, 4] = math.nan
+    assert rows.launch(logits)[3].isnan().tolist() == [True, False, False, False]
+elif what == "linear":
+    for count, n, k in ((1, 40, 96), (3, 33, 512), (16, 16, 256), (17, 64, 100), (64, 8, 64)):
+        for bias in (None, torch.randn(n)):
+            x, weight = torch.randn(2, count, k)[1:], torch.randn(n, k)
+            plain = F.linear(x, weight, bias)
+            torch.testing.assert_close(linear.launch(x, weight, bias), plain, rtol=1e-4, atol=1e-4)
+else:
+    cases = (
+        # heads, key heads, width, new, base, window, softcap, batch
+        (4, 2, 16, 1, 5, 0, 0.0, 1),
+        (4, 2, 64, 6, 200, 0, 0.0, 1),
+        (8, 2, 24, 5, 130, 40, 0.0, 1),
+        (4, 4, 32, 3, 0, 0, 5.0, 1),
+        (8, 2, 16, 9, 250, 100, 3.0, 2),
+        (2, 1, 16, 1, 383, 0, 0.0, 1),
+    )
+    for heads, kv, width, new, base, window, softcap, batch in cases:
+        query = torch.randn(batch, new, heads, width).transpose(1, 2)
+        cache = torch.randn(2, batch, kv, 384, width)
+        where, scale = torch.tensor([base]), width**-0.5
+        plain = attend(query, cache[0], cache[1], where, scale, window, softcap)
+        cache[:, :, :, base + new :] = math.nan  # what lies behind the text is never read
+        ours = attention.launch(query, cache[0], cache[1], where, scale, window, softcap)
+        torch.testing.assert_close(ours, plain, rtol=1e-4, atol=1e-4)
+print("agree")
+"""
+
+
+@pytest.mark.parametrize("what", ["rows", "linear", "attention"])
+def test_kernel_equals_its_plain_version(what: str) -> None:
+    environment = os.environ | {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", CHECKS, what], capture_output=True, text=True, env=environment
+    )
+    assert done.stdout == "agree\n", done.stderr
