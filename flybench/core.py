@@ -201,6 +201,41 @@ class Generation:
 
 
 @dataclass(frozen=True)
+class CardState:
+    """One card as a sample ended, and the joules that it took; None where it gives no answer.
+
+    `throttle` names what held the clocks down, empty if nothing did.
+    """
+
+    index: int
+    sm_clock_mhz: int | None
+    memory_clock_mhz: int | None
+    power_w: float | None
+    temperature_c: int | None
+    throttle: list[str] | None
+    energy_j: float | None
+
+
+@dataclass(frozen=True)
+class Telemetry:
+    """The state of every card that a sample used."""
+
+    cards: list[CardState]
+
+    @property
+    def energy_j(self) -> float | None:
+        """Joules over all cards; None if one of them gives no answer."""
+        known = [card.energy_j for card in self.cards if card.energy_j is not None]
+        return sum(known) if len(known) == len(self.cards) else None
+
+    @property
+    def throttled(self) -> bool | None:
+        """Whether any card's clocks were held down; None if no card gives an answer."""
+        known = [card.throttle for card in self.cards if card.throttle is not None]
+        return any(known) if known else None
+
+
+@dataclass(frozen=True)
 class Record:
     """Everything measured of one sample under one method; `error` is set instead of `turns`."""
 
@@ -212,6 +247,7 @@ class Record:
     turns: list[Generation] = field(default_factory=list)
     peak_memory_bytes: int | None = None
     error: str | None = None
+    telemetry: Telemetry | None = None
 
 
 @dataclass(frozen=True)
