@@ -23,6 +23,7 @@ from transformers import (
 from flybench.config import EngineConfig, ModelConfig, ModelRef
 from flybench.core import FlybenchError
 from flybench.engine.eager import EagerModel, EagerTarget
+from flybench.engine.footprint import Footprint, footprint
 from flybench.engine.layer_skip import kept_layers, without_layers
 from flybench.engine.pairing import check_same_tokens, shared_vocab_size
 from flybench.engine.random_models import byte_tokenizer, random_model
@@ -48,11 +49,16 @@ class ModelInfo:
 
 @dataclass(frozen=True)
 class Pair:
-    """A loaded pair. `draft` is None where the method needs no draft model."""
+    """A loaded pair with what each model reads for a token.
+
+    `draft` and its footprint are None where the method needs no draft model.
+    """
 
     target: EagerTarget
     draft: EagerModel | None
     dtype: torch.dtype
+    target_footprint: Footprint
+    draft_footprint: Footprint | None
 
 
 def describe(ref: ModelRef) -> ModelInfo:
@@ -113,14 +119,16 @@ def load_pair(
 ) -> Pair:
     """Load the weights of a described pair."""
     whole = _load(target, engine)
-    target_model = EagerModel(_skipping(whole, target.ref), vocab_size)
+    large = _skipping(whole, target.ref)
+    on_target = EagerTarget(EagerModel(large, vocab_size))
     if draft is None:
-        return Pair(EagerTarget(target_model), None, whole.dtype)
+        return Pair(on_target, None, whole.dtype, footprint(large), None)
     # A draft that only leaves layers out shares the target's tensors.
     same = replace(draft.ref, skip_layers=None) == replace(target.ref, skip_layers=None)
     base = whole if same else _load(draft, engine)
-    draft_model = EagerModel(_skipping(base, draft.ref), vocab_size)
-    return Pair(EagerTarget(target_model), draft_model, whole.dtype)
+    small = _skipping(base, draft.ref)
+    on_draft = EagerModel(small, vocab_size)
+    return Pair(on_target, on_draft, whole.dtype, footprint(large), footprint(small))
 
 
 def resolve_device(name: str) -> torch.device:

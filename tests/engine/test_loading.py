@@ -132,7 +132,9 @@ def test_a_folder_loads_the_weights_it_holds(saved: Path) -> None:
 
 def test_no_draft_is_loaded_without_need() -> None:
     target, draft, vocab_size = describe_pair(PAIR, with_draft=False)
-    assert load_pair(target, draft, vocab_size, CPU).draft is None
+    pair = load_pair(target, draft, vocab_size, CPU)
+    assert pair.draft is None
+    assert pair.draft_footprint is None
 
 
 @pytest.mark.parametrize("skip", [None, (1, 3)])
@@ -146,6 +148,7 @@ def test_a_draft_of_the_target_itself_shares_its_weights(skip: tuple[int, int] |
     ours, theirs = pair.draft._model, pair.target._model._model
     assert (ours is theirs) == (skip is None)
     assert pair.draft is not pair.target._model, "two caches, one set of weights"
+    assert (pair.draft_footprint == pair.target_footprint) == (skip is None)
     addresses = {weight.data_ptr() for weight in theirs.parameters()}
     assert all(weight.data_ptr() in addresses for weight in ours.parameters())
     assert len(ours.model.layers) == (4 if skip is None else 2)
