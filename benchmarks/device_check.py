@@ -27,7 +27,7 @@ from flybench.config import DraftConfig, MethodConfig, VerifyConfig
 from flybench.core import Decision, Draft, TargetView, Verdict
 from flybench.decode import StopRule
 from flybench.engine.eager import EagerModel, EagerTarget
-from flybench.engine.loading import resolve_device
+from flybench.engine.placement import resolve_device
 from flybench.engine.random_models import random_model
 from flybench.measure import device_name
 from flybench.methods import AR, build_decoder

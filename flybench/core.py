@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import cached_property
 from typing import Literal, NamedTuple
 
 import torch
@@ -132,15 +131,16 @@ class RowStatistics(NamedTuple):
 class TargetView:
     """What the target says of a draft: `logits` [N+1, V] fp32, row 0 = root, row i+1 = node i.
 
-    `known` are the rows' statistics where the engine computed them in the same pass.
+    `statistics` are the rows', which engines compute in the same pass.
     """
 
     logits: Tensor
-    known: RowStatistics | None = None
+    statistics: RowStatistics
 
-    @cached_property
-    def statistics(self) -> RowStatistics:
-        return RowStatistics.of(self.logits) if self.known is None else self.known
+    @classmethod
+    def of(cls, logits: Tensor) -> TargetView:
+        """A view with the statistics of its own logits."""
+        return cls(logits, RowStatistics.of(logits))
 
 
 class Decision(NamedTuple):
@@ -250,6 +250,41 @@ class Generation:
 
 
 @dataclass(frozen=True)
+class CardState:
+    """One card as a sample ended, and the joules that it took; None where it gives no answer.
+
+    `throttle` names what held the clocks down, empty if nothing did.
+    """
+
+    index: int
+    sm_clock_mhz: int | None
+    memory_clock_mhz: int | None
+    power_w: float | None
+    temperature_c: int | None
+    throttle: list[str] | None
+    energy_j: float | None
+
+
+@dataclass(frozen=True)
+class Telemetry:
+    """The state of every card that a sample used."""
+
+    cards: list[CardState]
+
+    @property
+    def energy_j(self) -> float | None:
+        """Joules over all cards; None if one of them gives no answer."""
+        known = [card.energy_j for card in self.cards if card.energy_j is not None]
+        return sum(known) if len(known) == len(self.cards) else None
+
+    @property
+    def throttled(self) -> bool | None:
+        """Whether any card's clocks were held down; None if no card gives an answer."""
+        known = [card.throttle for card in self.cards if card.throttle is not None]
+        return any(known) if known else None
+
+
+@dataclass(frozen=True)
 class Record:
     """Everything measured of one sample under one method; `error` is set instead of `turns`."""
 
@@ -261,6 +296,7 @@ class Record:
     turns: list[Generation] = field(default_factory=list)
     peak_memory_bytes: int | None = None
     error: str | None = None
+    telemetry: Telemetry | None = None
 
 
 @dataclass(frozen=True)

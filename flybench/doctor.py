@@ -18,7 +18,7 @@ from flybench import __version__, sandbox
 from flybench.compose import conf_dir
 from flybench.config import ModelRef
 from flybench.core import FlybenchError
-from flybench.engine.loading import resolve_device
+from flybench.engine.placement import resolve_device
 from flybench.engine.source import cache_root, locate
 from flybench.measure import device_name
 from flybench.tasks.sources import package_file

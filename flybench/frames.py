@@ -1,15 +1,16 @@
-"""A run's records and scores as pandas tables: one row a sample, or one row a round.
+"""A run's records and scores as pandas tables: one row a sample, one a round, or one a card.
 
-Everything that a summary, a table or a figure shows starts from these two.
+Everything that a summary, a table or a figure shows starts from these three.
 """
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 import pandas as pd
 
-from flybench.core import Record, Score
+from flybench.core import Generation, Record, Score
 from flybench.records import RunFolder
 
 SAMPLE_COLUMNS = {
@@ -17,6 +18,7 @@ SAMPLE_COLUMNS = {
     "prompt_tokens": "int64",
     "tokens": "int64",
     "rounds": "int64",
+    "cached": "int64",
     "drafted": "int64",
     "accepted": "int64",
     "loose": "int64",
@@ -27,6 +29,8 @@ SAMPLE_COLUMNS = {
     "capped": "bool",
     "correct": "float64",
     "peak_memory_bytes": "int64",
+    "energy_j": "float64",
+    "throttled": "float64",
     "ids": "object",
     "margins": "object",
 }
@@ -36,7 +40,8 @@ def sample_frame(folder: RunFolder, method: str) -> pd.DataFrame:
     """Finished samples of `method`, indexed by sample id; failed ones are left out.
 
     Turns of one conversation are added up; `ids` and `margins` run through all of them; `ttft_s`
-    is the first turn's; `correct` is NaN where nothing judges the sample.
+    is the first turn's; `cached` adds up the tokens in the target's cache over rounds; `correct` is
+    NaN where nothing judges the sample, `energy_j` and `throttled` (0 or 1) where no card says.
     """
     scores = folder.scores()
     rows = {
@@ -61,6 +66,17 @@ def round_frame(folder: RunFolder, method: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def card_frame(folder: RunFolder, method: str) -> pd.DataFrame:
+    """Every card's state at the end of every finished sample of `method`; empty without cards."""
+    rows = [
+        {"sample_id": record.sample_id, **vars(card)}
+        for record in folder.records().values()
+        if record.method == method and record.error is None and record.telemetry
+        for card in record.telemetry.cards
+    ]
+    return pd.DataFrame(rows)
+
+
 def methods_of(folder: RunFolder) -> list[str]:
     """Methods with records in the folder, AR first."""
     names = {method for _, method in folder.records()}
@@ -68,13 +84,14 @@ def methods_of(folder: RunFolder) -> list[str]:
 
 
 def _sample(record: Record, score: Score | None) -> dict[str, Any]:
-    turns = record.turns
+    turns, telemetry = record.turns, record.telemetry
     rounds = [round_ for turn in turns for round_ in turn.rounds]
     return {
         "category": record.category,
         "prompt_tokens": sum(turn.prompt_tokens for turn in turns),
         "tokens": sum(len(turn.ids) for turn in turns),
         "rounds": len(rounds),
+        "cached": sum(map(_cached, turns)),
         "drafted": sum(r.drafted for r in rounds),
         "accepted": sum(r.accepted for r in rounds),
         "loose": sum(r.loose for r in rounds),
@@ -83,8 +100,20 @@ def _sample(record: Record, score: Score | None) -> dict[str, Any]:
         "decode_s": sum(turn.decode_s for turn in turns),
         "total_s": sum(turn.total_s for turn in turns),
         "capped": any(turn.finish == "length" for turn in turns),
-        "correct": float("nan") if score is None or score.correct is None else score.correct,
+        "correct": _number(score.correct if score else None),
         "peak_memory_bytes": record.peak_memory_bytes or 0,
+        "energy_j": _number(telemetry.energy_j if telemetry else None),
+        "throttled": _number(telemetry.throttled if telemetry else None),
         "ids": [token for turn in turns for token in turn.ids],
         "margins": [margin for turn in turns for margin in turn.margins],
     }
+
+
+def _cached(turn: Generation) -> int:
+    """Committed tokens but the last one, as every round of a turn found them, added up."""
+    before = accumulate((round_.emitted for round_ in turn.rounds[:-1]), initial=0)
+    return sum(turn.prompt_tokens - 1 + emitted for emitted in before) if turn.rounds else 0
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else float(value)

@@ -11,7 +11,8 @@ import torch
 
 from flybench.config import EngineConfig, MethodConfig, RunConfig, digest
 from flybench.core import FlybenchError, Prompt
-from flybench.engine.loading import ModelInfo, choose_engine, describe_pair, resolve_device
+from flybench.engine.description import ModelInfo, describe_pair
+from flybench.engine.placement import choose_engine, resolve_device
 from flybench.methods import AR
 from flybench.records import RunFolder
 from flybench.tasks import build_task

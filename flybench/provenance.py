@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from flybench import sandbox
-from flybench.engine.loading import ModelInfo
+from flybench.engine.description import ModelInfo
 from flybench.measure import busy_share, device_name, environment, redacted
 from flybench.plan import Plan
 

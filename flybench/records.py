@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from flybench.core import FlybenchError, Generation, Record, Round, Score
+from flybench.core import CardState, FlybenchError, Generation, Record, Round, Score, Telemetry
 
 Key = tuple[str, str]
 # What a summary needs to know of a run.
@@ -148,6 +148,12 @@ class RunFolder:
             )
         return known
 
+    def amend_invocation(self, **facts: Any) -> None:
+        """Add what became known since provenance.json was written to its last invocation."""
+        known = self.provenance()
+        known["invocations"][-1] |= facts
+        self.write_json("provenance.json", known)
+
     def write_json(self, name: str, value: Any) -> None:
         self.write(name, json.dumps(value, indent=2) + "\n")
 
@@ -176,4 +182,9 @@ def _record(row: dict[str, Any]) -> Record:
         Generation(**{**turn, "rounds": [Round(**round_) for round_ in turn["rounds"]]})
         for turn in row["turns"]
     ]
-    return Record(**{**row, "turns": turns})
+    return Record(**{**row, "turns": turns, "telemetry": _telemetry(row.get("telemetry"))})
+
+
+def _telemetry(found: dict[str, Any] | None) -> Telemetry | None:
+    """The telemetry of a record; older records have none."""
+    return None if found is None else Telemetry([CardState(**card) for card in found["cards"]])

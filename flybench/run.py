@@ -9,17 +9,19 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import torch
 from tqdm import tqdm
 
+from flybench.bandwidth import read_bandwidth
 from flybench.core import Generation, Prompt, Record
 from flybench.decode import Decoder, StopRule
 from flybench.engine.loading import load_pair
 from flybench.measure import peak_memory_bytes, reset_peak_memory
 from flybench.methods import build_decoder
 from flybench.plan import Plan
+from flybench.telemetry import open_sensors
 
 WARMUP_TOKENS = 32
 
@@ -43,6 +45,7 @@ def pending(plan: Plan) -> list[tuple[int, Prompt]]:
 def generate(plan: Plan, todo: Sequence[tuple[int, Prompt]]) -> None:
     """Decode `todo` and append a record for each sample and method."""
     decoders = load_decoders(plan)
+    sensors = open_sensors(plan.device)
     warm_up(plan, decoders, todo)
     done = len(plan.prompts) - len(todo)
     if done:
@@ -54,14 +57,25 @@ def generate(plan: Plan, todo: Sequence[tuple[int, Prompt]]) -> None:
             order = list(decoders.items())
             # ABBA: a drift of the machine favours neither side.
             for position, (name, decoder) in enumerate(order[:: -1 if number % 2 else 1]):
-                plan.folder.append(answer(plan, prompt, name, decoder, position))
+                energy = sensors.energy_j()
+                record = answer(plan, prompt, name, decoder, position)
+                plan.folder.append(replace(record, telemetry=sensors.since(energy)))
             bar.update()
 
 
 def load_decoders(plan: Plan) -> dict[str, Decoder]:
-    """The weights, and a decoder for each method on them."""
+    """The weights, and a decoder for each method on them; what they must read is written down."""
     config = plan.config
+    # Before the weights: the memory is free, and a process's peak stays that of its models.
+    bandwidth = read_bandwidth(plan.device)
     pair = load_pair(plan.target, plan.draft, plan.vocab_size, plan.engine, plan.max_length)
+    draft = pair.draft_footprint
+    costs = {
+        "read_bandwidth": bandwidth,
+        "target": asdict(pair.target_footprint),
+        "draft": None if draft is None else asdict(draft),
+    }
+    plan.folder.amend_invocation(costs=costs)
     sampling = config.sampling.rule()
     return {
         method.name: build_decoder(method, pair.target, pair.draft, sampling)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from flybench.costs import LIMIT, bandwidth_limit, bytes_ratio, energy, round_costs
 from flybench.frames import methods_of, round_frame, sample_frame
 from flybench.records import RunFolder
 from flybench.stats import (
@@ -32,17 +33,21 @@ TIE_MARGIN = 0.125
 def summarise(folder: RunFolder) -> list[Row]:
     """One row a method, AR first."""
     provenance = folder.provenance()
-    baseline = sample_frame(folder, "ar")
+    baseline, plain = sample_frame(folder, "ar"), round_frame(folder, "ar")
     rows = []
     for method in methods_of(folder):
-        samples = sample_frame(folder, method)
+        samples, rounds = sample_frame(folder, method), round_frame(folder, method)
         failed = [r for r in folder.records().values() if r.method == method and r.error]
         row: Row = {"model": provenance["model"], "task": provenance["task"], "method": method}
         row |= {"n": len(samples), "n_error": len(failed)}
         row |= _quality(folder, method, samples)
         row |= _retention(baseline, samples, provenance["retention_margin"], method)
         row |= _speedups(baseline, samples, method)
-        row |= _acceptance(samples, round_frame(folder, method))
+        row |= _acceptance(samples, rounds)
+        row |= round_costs(plain, rounds, method)
+        row |= bandwidth_limit(samples, provenance) if method == "ar" else dict.fromkeys(LIMIT)
+        row |= {"bytes_ratio": None if method == "ar" else bytes_ratio(provenance)}
+        row |= energy(samples)
         row |= _divergence(baseline, samples, method)
         row |= {"device": provenance["device"], "engine": provenance["engine"]}
         rows.append({name: _plain(value) for name, value in row.items()})

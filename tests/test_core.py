@@ -54,13 +54,13 @@ def test_fetch_copies_the_whole_verdict() -> None:
     draft = Draft.chain(torch.tensor([5, 6, 7]))
     logits = torch.tensor([[0.0, 4.0, 1.0], [9.0, 8.5, 0.0], [0.0, 0.0, 0.0], [1.0, 2.0, 9.0]])
     judged = verdict(2, 1, [Fate.EXACT, Fate.LOOSE, Fate.GATE])
-    decision = judged.fetch(draft, TargetView(logits))
+    decision = judged.fetch(draft, TargetView.of(logits))
     assert decision == Decision([0, 1], [5, 6, 1], "elg", [3.0, 0.5, 0.0])
 
 
 def test_fetch_of_an_empty_draft_is_the_next_token() -> None:
     draft = Draft.chain(torch.empty(0, dtype=torch.long))
-    decision = verdict(0, 2, []).fetch(draft, TargetView(torch.tensor([[0.0, 1.0, 3.0]])))
+    decision = verdict(0, 2, []).fetch(draft, TargetView.of(torch.tensor([[0.0, 1.0, 3.0]])))
     assert decision == Decision([], [2], "", [2.0])
 
 
@@ -68,7 +68,7 @@ def test_fetch_keeps_the_largest_ids_exact() -> None:
     largest = 2**24 - 1
     draft = Draft.chain(torch.tensor([largest, largest - 1]))
     judged = verdict(2, largest - 2, [Fate.EXACT, Fate.EXACT])
-    decision = judged.fetch(draft, TargetView(torch.zeros(3, 2)))
+    decision = judged.fetch(draft, TargetView.of(torch.zeros(3, 2)))
     assert decision.tokens == [largest, largest - 1, largest - 2]
 
 
@@ -77,7 +77,7 @@ def test_fetch_copies_to_the_host_once(monkeypatch: pytest.MonkeyPatch) -> None:
     tolist = torch.Tensor.tolist
     monkeypatch.setattr(torch.Tensor, "tolist", lambda self: copies.append(1) or tolist(self))
     draft = Draft.chain(torch.tensor([0, 1]))
-    verdict(1, 0, [Fate.EXACT, Fate.GATE]).fetch(draft, TargetView(torch.rand(3, 2)))
+    verdict(1, 0, [Fate.EXACT, Fate.GATE]).fetch(draft, TargetView.of(torch.rand(3, 2)))
     assert len(copies) == 1
 
 
@@ -87,7 +87,7 @@ def test_decode_time_is_the_total_without_the_prefill() -> None:
 
 
 def test_logits_that_are_no_numbers_are_refused() -> None:
-    view = TargetView(torch.full((1, 4), float("nan")))
+    view = TargetView.of(torch.full((1, 4), float("nan")))
     zero = torch.tensor(0)
     none = torch.empty(0, dtype=torch.long)
     with pytest.raises(FlybenchError, match="NaN"):

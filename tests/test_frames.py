@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from flybench.frames import SAMPLE_COLUMNS, methods_of, round_frame, sample_frame
+from flybench.frames import SAMPLE_COLUMNS, card_frame, methods_of, round_frame, sample_frame
 from flybench.records import RunFolder
 from tests.reference import hand_built
 
@@ -25,6 +26,8 @@ def test_turns_of_a_sample_are_added_up(folder: RunFolder) -> None:
         "prompt_tokens": 30, "tokens": 6, "rounds": 3, "drafted": 9, "accepted": 4, "loose": 1,
         "prefill_s": 1.0, "ttft_s": 0.55, "decode_s": 0.75, "total_s": 1.75, "capped": True,
         "correct": 0.0, "peak_memory_bytes": 400,
+        # 9 tokens and then 12 in the first turn, 19 in the second
+        "cached": 9 + 12 + 19,
     }  # fmt: skip
     assert {name: row[name] for name in expected} == expected
     assert row["ids"] == [1, 2, 3, 11, 4, 5]
@@ -56,6 +59,30 @@ def test_an_unknown_method_has_an_empty_table_of_the_same_columns(folder: RunFol
     assert len(frame) == 0
     assert list(frame.columns) == list(SAMPLE_COLUMNS)
     assert len(round_frame(folder, "spd")) == 0
+
+
+def test_plain_decoding_finds_one_cached_token_more_each_round(folder: RunFolder) -> None:
+    cached = sample_frame(folder, "ar")["cached"]
+    assert list(cached) == [9 + 10 + 11 + 19 + 20, 9 + 10 + 11 + 12, 9]
+
+
+def test_energy_and_throttling_come_from_the_cards(folder: RunFolder) -> None:
+    for sample, telemetry in hand_built.telemetry().items():
+        record = folder.records()[sample, "ar"]
+        folder.append(replace(record, telemetry=telemetry))
+    frame = sample_frame(folder, "ar")
+    assert frame["energy_j"].tolist()[:2] == [50.0, 40.0]
+    assert frame["throttled"].tolist()[:2] == [1.0, 0.0]
+    assert frame.loc["s3", ["energy_j", "throttled"]].isna().all()
+
+
+def test_cards_have_a_row_each(folder: RunFolder) -> None:
+    record = folder.records()["s1", "ar"]
+    folder.append(replace(record, telemetry=hand_built.telemetry()["s1"]))
+    frame = card_frame(folder, "ar")
+    assert list(zip(frame["sample_id"], frame["index"], strict=True)) == [("s1", 0), ("s1", 1)]
+    assert list(frame["power_w"]) == [600.0, 300.0]
+    assert len(card_frame(folder, "fly")) == 0
 
 
 def test_rounds_keep_their_order_and_place(folder: RunFolder) -> None:

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from flybench.core import FlybenchError, Generation, Record, Round, Score
+from flybench.core import CardState, FlybenchError, Generation, Record, Round, Score, Telemetry
 from flybench.records import RunFolder
 from tests.reference.toys import assert_one_sentence
 
 ROUND = Round(5, 2, 1, 3, "elw..", 0.25, 0.5, 0.125)
 TURN = Generation(7, [1, 2, 257], 'né €\u2028\n"x"', "eos", [0.5, 1e-9, 2.0], [ROUND] * 2, 1, 2, 3)
 RECORD = Record("s/1", "fly", "maths", 1, "ab" * 32, [TURN, replace(TURN, ids=[])], 123, None)
+CARD = CardState(0, 1755, 2619, 650.5, 61, ["sw_power_cap"], 250.25)
 FAILED = Record("s/2", "ar", "", 0, "", error="out of memory: é")
 
 
@@ -52,6 +53,29 @@ def test_an_infinite_margin_survives(folder: RunFolder) -> None:
     record = replace(RECORD, turns=[replace(TURN, margins=[math.inf])])
     folder.append(record)
     assert folder.records()["s/1", "fly"] == record
+
+
+def test_telemetry_comes_back_as_it_went(folder: RunFolder) -> None:
+    silent = CardState(1, None, None, None, None, None, None)
+    record = replace(RECORD, telemetry=Telemetry([CARD, silent]))
+    folder.append(record)
+    assert folder.records() == {("s/1", "fly"): record}
+
+
+def test_a_record_without_telemetry_still_loads(folder: RunFolder) -> None:
+    folder.append(RECORD)
+    row = json.loads(folder.records_file.read_text(encoding="utf-8"))
+    del row["telemetry"]
+    folder.records_file.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert folder.records() == {("s/1", "fly"): RECORD}
+
+
+def test_the_last_invocation_is_amended(folder: RunFolder) -> None:
+    provenance = dict.fromkeys(("model", "task", "device", "engine", "retention_margin"), "x")
+    folder.write_json("provenance.json", provenance | {"invocations": [{"n": 1}, {"n": 2}]})
+    folder.amend_invocation(costs={"a": None})
+    amended = [{"n": 1}, {"n": 2, "costs": {"a": None}}]
+    assert folder.provenance() == provenance | {"invocations": amended}
 
 
 def test_an_empty_folder_has_no_records_and_no_scores(folder: RunFolder) -> None:

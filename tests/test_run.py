@@ -26,7 +26,10 @@ from flybench.summary import write_summary
 ITEMS = 6
 ARGUMENTS = ["model=random", "method=fly", "task.path=demo.jsonl", "task.max_new_tokens=24"]
 # Figures that a clock decides; everything else must repeat exactly.
-TIMED = ("_s", "_second", "speedup", "ms_per_round", "peak_memory")
+TIMED = (
+    *("_s", "_second", "speedup", "ms_per_round", "peak_memory", "bandwidth", "regime"),
+    *("cost_ratio", "verify_ratio", "overhead_ratio"),
+)
 
 
 @pytest.fixture
@@ -204,6 +207,27 @@ def test_rendered_prompt_and_provenance_precede_the_first_token(config: RunConfi
     assert provenance["models"]["target"]["eos_ids"]
     assert invocation["environment"]["packages"]["torch"]
     assert not plan.folder.records_file.exists()
+
+
+def test_costs_are_kept_with_the_invocation_that_met_them(config: RunConfig) -> None:
+    folder = complete(replace(config, limit=1)).folder
+    complete(replace(config, limit=2))
+    complete(replace(config, limit=2))  # nothing is left to decode
+    first, second, third = folder.read_json("provenance.json")["invocations"]
+    assert first["costs"]["read_bandwidth"] > 1e8
+    assert first["costs"]["target"] == second["costs"]["target"]
+    assert first["costs"]["target"]["weight_bytes"] > 0
+    assert first["costs"]["draft"]["kv_bytes_per_token"] > 0
+    assert "costs" not in third
+    ar, fly = folder.read_json("summary.json")
+    assert ar["bandwidth_share"] > 0
+    assert ar["regime"] in ("bandwidth-bound", "overhead-bound")
+    assert 0.7 < fly["bytes_ratio"] < 0.8  # one layer of four is left out, the output layer stays
+
+
+def test_a_cpu_has_no_telemetry(config: RunConfig) -> None:
+    records = complete(replace(config, limit=1)).folder.records()
+    assert {record.telemetry for record in records.values()} == {None}
 
 
 def test_sampling_is_reproducible_and_seeds_differ(config: RunConfig) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from flybench.config import DraftConfig, EngineConfig, MethodConfig, VerifyConfig
 from flybench.decode import StopRule
-from flybench.engine.loading import Pair, describe_pair, load_pair
+from flybench.engine.description import describe_pair
+from flybench.engine.loading import Pair, load_pair
 from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from flybench.tasks.chat import Chat
@@ -38,7 +39,9 @@ def loaded() -> tuple[Pair, list[int]]:
     target, draft, vocab = describe_pair(config.model, with_draft=True)
     chat = Chat(target.tokenizer, "auto")
     message = {"role": "user", "content": "Tell a long story about a lighthouse and its cat."}
-    return load_pair(target, draft, vocab, EngineConfig()), chat.encode(chat.render([message]))
+    return load_pair(target, draft, vocab, EngineConfig(), 1024), chat.encode(
+        chat.render([message])
+    )
 
 
 def ids(loaded: tuple[Pair, list[int]], method: MethodConfig) -> list[int]:

@@ -151,7 +151,7 @@ class EagerTarget:
     def score(self, root: int, draft: Draft) -> TargetView:
         self._base = self._model.length
         ids = torch.cat([self._model.ids([root]), draft.tokens])
-        return TargetView(self._model.extend(ids, rows=len(ids)))
+        return TargetView.of(self._model.extend(ids, rows=len(ids)))
 
     def commit(self, path: Sequence[int]) -> None:
         """Chains only: the accepted nodes are a prefix of the draft, so the cache is cut."""

@@ -1,7 +1,8 @@
 """From run folders to a page: `flybench report RUN… --out FOLDER`.
 
-run.py reads; verdict.py and notes.py put in words; tables.py, samples.py and provenance.py put in
-rows; figures.py draws; page.py lays out. Everything shown is a function of the folders' files.
+run.py reads; verdict.py, notes.py and costs.py put in words; tables.py, samples.py, cards.py and
+provenance.py put in rows; figures.py draws; page.py lays out. Everything shown is a function of
+the folders' files.
 """
 
 from __future__ import annotations

@@ -7,20 +7,9 @@ run over samples. Every interval is a 95 % bootstrap over samples.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from flybench.core import Fate
-
-
-class Entry(NamedTuple):
-    """One figure. A value is printed as `value * scale` with `digits` decimals."""
-
-    label: str
-    unit: str
-    meaning: str
-    scale: float = 1.0
-    digits: int = 2
-
+from flybench.report.glossary_costs import COSTS
+from flybench.report.glossary_entry import Entry
 
 GLOSSARY: dict[str, Entry] = {
     "model": Entry("model", "", "Name of the draft-target pair."),
@@ -171,6 +160,7 @@ FATES: dict[Fate, str] = {
     Fate.REJECTED: "rejected: by a rule that gives no reason",
     Fate.UNVISITED: "never judged: after the first rejection, or on a branch not taken",
 }
+GLOSSARY |= COSTS
 GLOSSARY |= {
     f"fate_{fate.name.lower()}": Entry(fate.name.lower(), "drafted tokens", f"{text}.", digits=0)
     for fate, text in FATES.items()

@@ -1,4 +1,4 @@
-"""What a reader must know before trusting a verdict: the rule, divergences, failures, caps."""
+"""What a reader must know before a verdict: the rule, divergences, failures, caps, throttling."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ def notes(run: Run, arm: Arm) -> list[str]:
         _failures(arm),
         _caps(run, arm),
         _lengths(arm),
+        _throttling(run, arm),
         "Only a part of the samples is judged."
         if run.provenance.get("judged") == "partly judged"
         else "",
@@ -80,3 +81,17 @@ def _lengths(arm: Arm) -> str:
     if ratio is None or abs(ratio - 1) <= LENGTH_WORRIES:
         return ""
     return f"Its answers have {number(ratio)}× the tokens of AR's, so the two speed-ups differ."
+
+
+def _throttling(run: Run, arm: Arm) -> str:
+    counts = {
+        one.method: f"{one.method} {one.row['throttled_samples']} of {one.row['n']}"
+        for one in run.arms
+        if one.method in ("ar", arm.method) and one.row["throttled_samples"]
+    }
+    if not counts:
+        return ""
+    return (
+        f"Cards ran throttled at the end of some samples ({', '.join(counts.values())}): these "
+        "stay in every figure, and they are slower than the cards can be."
+    )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from flybench.report import figures, provenance, samples, scatter, tables
+from flybench.report import cards, costs, figures, provenance, samples, scatter, tables
 from flybench.report.glossary import GLOSSARY
 from flybench.report.plot import Plot
 from flybench.report.run import Arm, Run
@@ -43,7 +43,10 @@ class Page(NamedTuple):
     speed: list[Plot]
     acceptance: list[Plot]
     fates: list[Plot]
+    costs: list[str]
+    parts: list[Table]
     phases: list[Plot]
+    cards: list[Table]
     rules: list[Table]
     categories: list[Table]
     flips: list[Table]
@@ -75,7 +78,10 @@ def page(runs: Sequence[Run]) -> Page:
             for index, arm in enumerate(drafting, start=1)
             if arm.rounds["drafted"].any()
         ],
+        costs=costs.sentences(runs),
+        parts=_present([costs.rounds(runs)]),
         phases=[figures.phases(timed)] if timed else [],
+        cards=_present([cards.cards(runs)]),
         rules=_present([tables.rules(runs)]),
         categories=_per_arm(runs, samples.categories),
         flips=_per_arm(runs, samples.flips),

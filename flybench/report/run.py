@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from flybench.core import Record, Score
-from flybench.frames import round_frame, sample_frame
+from flybench.frames import card_frame, round_frame, sample_frame
 from flybench.records import Key, RunFolder
 from flybench.summary import Row, summarise
 
@@ -49,6 +49,7 @@ class Arm:
     row: Row
     samples: pd.DataFrame
     rounds: pd.DataFrame
+    cards: pd.DataFrame
     failed: list[Record]
 
     @property
@@ -116,6 +117,7 @@ def load(folders: Sequence[RunFolder]) -> list[Run]:
                 row=row,
                 samples=sample_frame(folder, row["method"]),
                 rounds=round_frame(folder, row["method"]),
+                cards=card_frame(folder, row["method"]),
                 failed=[
                     record
                     for record in folder.records().values()

@@ -46,7 +46,7 @@ class Table:
     rows: list[list[Cell]]
 
 
-TEXTUAL = ("model", "task", "method", "device", "engine", "retention_verdict")
+TEXTUAL = ("model", "task", "method", "device", "engine", "retention_verdict", "regime")
 HEADLINE = (
     *("method", "task", "model", "n", "accuracy", "retention", "retention_verdict", "discordant"),
     *("speedup_throughput", "speedup_latency", "tokens_per_second", "tau_pooled"),

@@ -12,7 +12,7 @@ from flybench.engine.base import CachedModel
 from flybench.sampling import Sampling
 from tests.reference import toys
 
-VIEW = TargetView(torch.empty(0))
+VIEW = TargetView.of(torch.zeros(1, 3))
 KINDS = ("model", "nested")
 
 

@@ -13,7 +13,9 @@ from transformers import AutoModelForCausalLM
 from flybench.config import EngineConfig, ModelConfig, ModelRef
 from flybench.core import FlybenchError
 from flybench.engine import loading
-from flybench.engine.loading import describe, describe_pair, load_pair, resolve_device
+from flybench.engine.description import describe, describe_pair
+from flybench.engine.loading import load_pair
+from flybench.engine.placement import resolve_device
 from flybench.engine.random_models import byte_tokenizer
 from tests.reference import toys
 
@@ -113,7 +115,7 @@ def test_padded_rows_are_never_emitted(folder: Path) -> None:
 
 def test_a_loaded_pair_has_the_described_weights() -> None:
     target, draft, vocab_size = describe_pair(PAIR, with_draft=True)
-    pair = load_pair(target, draft, vocab_size, CPU)
+    pair = load_pair(target, draft, vocab_size, CPU, 512)
     assert pair.draft is not None
     assert pair.dtype == torch.float32
     ids = torch.arange(20)
@@ -124,7 +126,7 @@ def test_a_loaded_pair_has_the_described_weights() -> None:
 
 def test_a_folder_loads_the_weights_it_holds(saved: Path) -> None:
     target, _, vocab_size = describe_pair(ModelConfig("m", ModelRef(str(saved))), False)
-    pair = load_pair(target, None, vocab_size, CPU)
+    pair = load_pair(target, None, vocab_size, CPU, 512)
     ids = torch.arange(20)
     expected = toys.eager("llama").extend(ids, rows=20)
     assert torch.allclose(pair.target._model.extend(ids, rows=20), expected, atol=1e-5)
@@ -132,7 +134,9 @@ def test_a_folder_loads_the_weights_it_holds(saved: Path) -> None:
 
 def test_no_draft_is_loaded_without_need() -> None:
     target, draft, vocab_size = describe_pair(PAIR, with_draft=False)
-    assert load_pair(target, draft, vocab_size, CPU).draft is None
+    pair = load_pair(target, draft, vocab_size, CPU, 512)
+    assert pair.draft is None
+    assert pair.draft_footprint is None
 
 
 @pytest.mark.parametrize("skip", [None, (1, 3)])
@@ -141,11 +145,12 @@ def test_a_draft_of_the_target_itself_shares_its_weights(skip: tuple[int, int] |
         "self", ModelRef("random:llama"), ModelRef("random:llama", skip_layers=skip)
     )
     target, draft, vocab_size = describe_pair(config, with_draft=True)
-    pair = load_pair(target, draft, vocab_size, CPU)
+    pair = load_pair(target, draft, vocab_size, CPU, 512)
     assert pair.draft is not None
     ours, theirs = pair.draft._model, pair.target._model._model
     assert (ours is theirs) == (skip is None)
     assert pair.draft is not pair.target._model, "two caches, one set of weights"
+    assert (pair.draft_footprint == pair.target_footprint) == (skip is None)
     addresses = {weight.data_ptr() for weight in theirs.parameters()}
     assert all(weight.data_ptr() in addresses for weight in ours.parameters())
     assert len(ours.model.layers) == (4 if skip is None else 2)
@@ -155,7 +160,7 @@ def test_a_draft_of_the_target_itself_shares_its_weights(skip: tuple[int, int] |
 def test_layers_are_skipped_in_a_model_of_another_seed_too() -> None:
     draft_ref = ModelRef("random:llama:1", skip_layers=(1, 2))
     target, draft, size = describe_pair(ModelConfig("p", ModelRef("random:llama"), draft_ref), True)
-    pair = load_pair(target, draft, size, CPU)
+    pair = load_pair(target, draft, size, CPU, 512)
     assert pair.draft is not None
     assert len(pair.draft._model.model.layers) == 3
 
@@ -170,7 +175,7 @@ def test_skipped_layers_of_a_target_are_obeyed_or_refused() -> None:
     try:
         config = ModelConfig("m", ModelRef("random:llama", skip_layers=(1, 3)))
         target, _, vocab_size = describe_pair(config, with_draft=False)
-        pair = load_pair(target, None, vocab_size, CPU)
+        pair = load_pair(target, None, vocab_size, CPU, 512)
     except FlybenchError as error:
         toys.assert_one_sentence(error, "skip_layers")
     else:
@@ -181,7 +186,7 @@ def test_dtype_follows_the_model_then_the_engine_then_the_device() -> None:
     def dtype(model: str, engine: str) -> torch.dtype:
         ref = ModelRef("random:llama", dtype=model)
         target, _, size = describe_pair(ModelConfig("m", ref), with_draft=False)
-        return load_pair(target, None, size, EngineConfig(dtype=engine, device="cpu")).dtype
+        return load_pair(target, None, size, EngineConfig(dtype=engine, device="cpu"), 512).dtype
 
     assert dtype("auto", "auto") == torch.float32
     assert dtype("auto", "bf16") == torch.bfloat16
@@ -190,7 +195,7 @@ def test_dtype_follows_the_model_then_the_engine_then_the_device() -> None:
 
 def test_low_precision_still_hands_out_fp32_logits() -> None:
     target, _, size = describe_pair(ModelConfig("m", ModelRef("random:llama", dtype="bf16")), False)
-    pair = load_pair(target, None, size, CPU)
+    pair = load_pair(target, None, size, CPU, 512)
     assert pair.target._model.extend(torch.arange(3), rows=1).dtype == torch.float32
 
 
@@ -225,7 +230,7 @@ def test_a_model_may_set_a_device_of_its_own(monkeypatch: pytest.MonkeyPatch) ->
     )
     pair = ModelConfig("p", ModelRef("random:llama"), ModelRef("random:llama:1", device="cpu"))
     target, draft, size = describe_pair(pair, with_draft=True)
-    load_pair(target, draft, size, EngineConfig(device="cuda:1"))
+    load_pair(target, draft, size, EngineConfig(device="cuda:1"), 512)
     assert asked == ["cuda:1", "cpu"]
 
 
@@ -256,7 +261,7 @@ def test_a_folder_without_weights_is_refused(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
     with pytest.raises(FlybenchError) as caught:
         target, _, size = describe_pair(ModelConfig("m", ModelRef(str(folder))), with_draft=False)
-        load_pair(target, None, size, CPU)
+        load_pair(target, None, size, CPU, 512)
     toys.assert_one_sentence(caught.value, str(folder))
 
 

@@ -21,7 +21,8 @@ import torch
 from flybench.config import EngineConfig, ModelConfig, ModelRef
 from flybench.core import FlybenchError
 from flybench.engine import source
-from flybench.engine.loading import describe, describe_pair, load_pair
+from flybench.engine.description import describe, describe_pair
+from flybench.engine.loading import load_pair
 from flybench.engine.random_models import byte_tokenizer
 from flybench.engine.source import Source, file_sha256, fingerprint, local_folder, locate
 from tests.reference import toys
@@ -237,7 +238,7 @@ def test_a_gguf_file_is_converted_once_and_decodes_alike(
     assert target.eos_ids == {257}
     assert target.tokenizer.encode("héllo <|end|>") == byte_tokenizer().encode("héllo <|end|>")
     assert target.tokenizer.chat_template == byte_tokenizer().chat_template
-    model = load_pair(target, None, vocab_size, EngineConfig(device="cpu"))
+    model = load_pair(target, None, vocab_size, EngineConfig(device="cpu"), 512)
     model.target.prefill([])
     ids = list(range(40))
     ours = model.target.score(0, toys.Draft.chain(torch.tensor(ids[1:]))).logits

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flybench.core import Finish, Generation, Record, Round, Score
+from flybench.core import CardState, Finish, Generation, Record, Round, Score, Telemetry
 from flybench.records import RunFolder
 
 PROVENANCE: dict[str, Any] = {
@@ -73,6 +73,15 @@ def fly_records() -> list[Record]:
         Record("s2", "fly", "odd", 0, "2", s2, 300),
         Record("s3", "fly", "even", 1, "3", error="out of memory"),
     ]
+
+
+def telemetry() -> dict[str, Telemetry]:
+    """Two cards under s1, of which the second was throttled, and one under s2."""
+    hot = CardState(1, 1410, 2619, 300.0, 88, ["sw_power_cap", "sw_thermal_slowdown"], 20.0)
+    return {
+        "s1": Telemetry([CardState(0, 1980, 2619, 600.0, 60, [], 30.0), hot]),
+        "s2": Telemetry([CardState(0, 1905, 2619, 580.5, 61, [], 40.0)]),
+    }
 
 
 def scores() -> list[Score]:

@@ -53,7 +53,7 @@ def judge_many(
 
     def judge(tokens: Tensor, logits: Tensor, *probs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         draft = Draft.chain(tokens, *probs)
-        verdict = verifier.judge(draft, TargetView(logits), sampling, generator)
+        verdict = verifier.judge(draft, TargetView.of(logits), sampling, generator)
         return verdict.accepted, verdict.next_token, verdict.fates
 
     columns = (tokens, logits) if probs is None else (tokens, logits, probs)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from flybench.core import Generation, Record, Round, Score
+from flybench.core import Generation, Record, Round, Score, Telemetry
 from flybench.records import RunFolder
 
 K = 8
@@ -55,12 +55,13 @@ def write_run(
     lose: Iterable[int] = (),
     ids: Iterable[str] | None = None,
     failing: str | None = None,
+    telemetry: Telemetry | None = None,
     **provenance: Any,
 ) -> RunFolder:
     """A run of `n` samples, `method` being `speed` times as fast as AR by construction.
 
     AR solves the first `right` of them; the samples numbered in `lose` flip under the method.
-    `failing` is the error of every record.
+    `failing` is the error of every record, `telemetry` what the cards said after each.
     """
     folder = RunFolder(path)
     folder.write("config.yaml", f"model: tiny\nmethod: {method}\n")
@@ -72,9 +73,8 @@ def write_run(
         category = "even" if index % 2 == 0 else "odd"
         for arm in dict.fromkeys(["ar", method] if baseline else [method]):
             turns = [] if failing else [generation(index, arm, speed)]
-            folder.append(
-                Record(name, arm, category, int(arm != "ar"), "0" * 64, turns, 2**30, failing)
-            )
+            told = (turns, 2**30, failing, telemetry)
+            folder.append(Record(name, arm, category, int(arm != "ar"), "0" * 64, *told))
             correct = float((index < right * n) ^ (arm != "ar" and index in lost))
             scores.append(Score(name, arm, correct, {"strict": correct, "flexible": 1.0}, "18"))
     if scored and not failing:

@@ -16,8 +16,8 @@ from tests.report.parsing import Page
 from tests.report.synthetic import write_run
 
 SECTIONS = (
-    *("verdict", "figures", "speed", "acceptance", "fates", "phases", "samples", "failures"),
-    *("provenance", "glossary"),
+    *("verdict", "figures", "speed", "acceptance", "fates", "phases", "cards", "samples"),
+    *("failures", "provenance", "glossary"),
 )
 
 

@@ -18,7 +18,7 @@ CHOICE = [3, 1, 4, 1, 5]
 def decide(draft_ids: list[int]) -> Decision:
     draft = Draft.chain(torch.tensor(draft_ids, dtype=torch.long))
     logits = torch.eye(6)[CHOICE[: len(draft_ids) + 1]] * 4
-    view = TargetView(logits)
+    view = TargetView.of(logits)
     return ExactVerifier().judge(draft, view, Sampling(), None).fetch(draft, view)
 
 

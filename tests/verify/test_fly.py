@@ -27,13 +27,13 @@ SURE = [9.0, 0.0, 0.0, 0.0]
 
 def decide(verifier: Any, draft_ids: list[int], logits: list[list[float]]) -> Decision:
     draft = Draft.chain(torch.tensor(draft_ids, dtype=torch.long))
-    view = TargetView(torch.tensor(logits))
+    view = TargetView.of(torch.tensor(logits))
     return verifier.judge(draft, view, Sampling(), None).fetch(draft, view)
 
 
 def gate(rule: Rule, logits: torch.Tensor) -> float:
     """The entropy that the rule compares with θ, of one row of logits [1, V]."""
-    return float(FlyVerifier(rule, 0.3, 0)._gate(TargetView(logits)))
+    return float(FlyVerifier(rule, 0.3, 0)._gate(TargetView.of(logits)))
 
 
 def pattern(rule: Rule, window: int, matches: str, theta: float = 0.3) -> Decision:
@@ -242,7 +242,7 @@ def test_loosen_judges_every_node_on_its_own() -> None:
 def test_judging_changes_no_input() -> None:
     case = CASES[0]
     draft = Draft.chain(torch.tensor(case["draft"]))
-    view = TargetView(torch.tensor(case["target_logits"]))
+    view = TargetView.of(torch.tensor(case["target_logits"]))
     before = draft.tokens.clone(), draft.parents.clone(), view.logits.clone()
     FlyVerifier("official", 0.3, 2).judge(draft, view, Sampling(), None)
     after = draft.tokens, draft.parents, view.logits

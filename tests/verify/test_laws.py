@@ -93,7 +93,7 @@ def test_no_mass_left_falls_back_to_the_target() -> None:
     """p = q accepts always; should rounding still reject, the residual is empty and p decides."""
     law = torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     draft = Draft.chain(torch.tensor([2]), law[:1])
-    view = TargetView(law.log().clamp_min(-1e9))
+    view = TargetView.of(law.log().clamp_min(-1e9))
     decision = RejectionVerifier().judge(draft, view, Sampling(1.0), None).fetch(draft, view)
     assert decision.tokens == [1]
     assert decision.fates == "r"
@@ -108,7 +108,7 @@ def test_an_impossible_token_is_never_accepted() -> None:
 
 def test_rejection_marks_kept_tokens_as_stochastic() -> None:
     draft = Draft.chain(torch.tensor([1, 0, 1]))
-    view = TargetView(torch.tensor([[-99.0, 99.0], [-99.0, 99.0], [0.0, 0.0], [0.0, 0.0]]))
+    view = TargetView.of(torch.tensor([[-99.0, 99.0], [-99.0, 99.0], [0.0, 0.0], [0.0, 0.0]]))
     decision = RejectionVerifier().judge(draft, view, Sampling(1.0), None).fetch(draft, view)
     assert decision.fates == "sr."
     assert decision.tokens == [1, 1]
@@ -162,7 +162,7 @@ def test_only_the_vllm_rule_gates_on_the_warped_law(rule: str, kept: bool) -> No
     """At a low temperature the warped law is sure where the model's own is not."""
     tokens, logits = loose_case(1)
     verifier = FlyVerifier(rule, 0.3, 2, "best_of_two")  # type: ignore[arg-type]
-    draft, view = Draft.chain(tokens[0]), TargetView(logits[0])
+    draft, view = Draft.chain(tokens[0]), TargetView.of(logits[0])
     generator = torch.Generator().manual_seed(8)
     decision = verifier.judge(draft, view, Sampling(0.02), generator).fetch(draft, view)
     assert decision.fates[0] == ("l" if kept else "g")
@@ -189,7 +189,7 @@ def test_best_of_two_matches_either_sample_and_corrects_with_the_first(
 ) -> None:
     samples = iter([torch.tensor([1, 2, 3]), torch.tensor([4, 5, 7])])
     monkeypatch.setattr(fly, "draw", lambda law, generator: next(samples))
-    chain, view = Draft.chain(torch.tensor(draft)), TargetView(torch.zeros(3, V))
+    chain, view = Draft.chain(torch.tensor(draft)), TargetView.of(torch.zeros(3, V))
     verifier = FlyVerifier("official", math.inf, 0, "best_of_two")
     decision = verifier.judge(chain, view, Sampling(1.0), None).fetch(chain, view)
     assert decision.tokens == tokens

@@ -11,6 +11,11 @@ from torch.utils._pytree import tree_map
 T = TypeVar("T")
 
 
+def compiles(device: torch.device) -> bool:
+    """Whether work is compiled before it is captured: on CUDA, and nowhere else."""
+    return device.type == "cuda"
+
+
 @torch.no_grad()
 def capture(work: Callable[[], T], device: torch.device) -> Callable[[], T]:
     """`work` as one CUDA graph: each call replays it and returns the same output tensors, refilled.

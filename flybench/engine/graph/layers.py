@@ -7,7 +7,6 @@ compiled function, so that a model compiles once for each width of pass, however
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from flybench.engine.graph.capture import compiles
 from flybench.engine.graph.linears import rewire_linears
 from flybench.engine.kernels.attention import attend, masked_attention
 
@@ -27,31 +27,19 @@ COMPILED_VARIANTS = 128
 
 @dataclass
 class Cursor:
-    """Where a pass writes: `base` [1] filled slots, then `slots` [T]; `whole` for a prefill.
-
-    A prefill starts at an empty cache, so that its tokens see one another and nothing else.
-    """
+    """Where a pass writes: behind `base` [1] filled slots, or a `whole` prompt from slot 0 on."""
 
     base: Tensor
-    slots: Tensor
     whole: bool = False
 
 
-@dataclass
+@dataclass(frozen=True)
 class StaticLayer:
-    """One layer's keys and values [B, KV, L, D], with the interface of a transformers cache."""
+    """One layer's keys and values [B, KV, L, D]."""
 
     keys: Tensor
     values: Tensor
     cursor: Cursor
-
-    def update(
-        self, key: Tensor, value: Tensor, layer_idx: int, *args: Any, **kwargs: Any
-    ) -> tuple[Tensor, Tensor]:
-        """Write the new tokens; attention reads the whole cache, or a prefill's own text."""
-        self.keys.index_copy_(2, self.cursor.slots, key)
-        self.values.index_copy_(2, self.cursor.slots, value)
-        return (key, value) if self.cursor.whole else (self.keys, self.values)
 
 
 def static_attention(
@@ -63,16 +51,20 @@ def static_attention(
     scaling: float | None = None,
     sliding_window: int | None = None,
     softcap: float | None = None,
-    cursor: Cursor | None = None,
+    static: StaticLayer | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
-    """Transformers' attention interface over a `StaticLayer`; the mask is the cursor's business."""
-    assert cursor is not None, "layers are called through `Layer`, which passes the cursor"
+    """Transformers' attention interface over a `StaticLayer`, which knows what each row sees."""
+    assert static is not None, "layers are called through `Step`, which passes their cache"
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     window, cap = sliding_window or 0, softcap or 0.0
-    if not cursor.whole:
-        return attend(query, key, value, cursor.base, scale, window, cap), None
+    if not static.cursor.whole:
+        base = static.cursor.base
+        output = attend(query, key, value, static.keys, static.values, base, scale, window, cap)
+        return output, None
     length = query.shape[2]
+    static.keys[:, :, :length] = key
+    static.values[:, :, :length] = value
     if not cap and (not window or window >= length):
         output = nn.functional.scaled_dot_product_attention(
             query, key, value, is_causal=True, scale=scale, enable_gqa=True
@@ -87,56 +79,51 @@ def static_attention(
 ALL_ATTENTION_FUNCTIONS.register(ATTENTION, static_attention)
 
 
-def run_layer(layer: nn.Module, hidden: Tensor, kwargs: dict[str, Any]) -> Tensor:
-    """A layer's own forward pass, whatever stands in its place on the instance."""
-    return type(layer).forward(layer, hidden, **kwargs)
+def run_module(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+    """A module's own forward pass, whatever stands in its place on the instance."""
+    return type(module).forward(module, *args, **kwargs)
 
 
-class Layer:
-    """What a decoder layer's `forward` becomes: its own pass on its static cache."""
+class Step:
+    """What a module's `forward` becomes: its own pass, compiled unless a prompt is read.
 
-    def __init__(self, layer: nn.Module, cache: StaticLayer, step: Callable[..., Tensor]) -> None:
-        self._layer = layer
-        self._cache = cache
-        self._step = step
-        # The cache argument was renamed in transformers 5.24; ask the layer, not the version.
-        names = inspect.signature(type(layer).forward).parameters
-        self._cache_name = "cache" if "cache" in names else "past_key_values"
+    A prompt has any length, and compiling for each would take longer than reading it.
+    """
 
-    def __call__(self, hidden: Tensor, **kwargs: Any) -> Tensor:
-        cursor = self._cache.cursor
-        kwargs |= {self._cache_name: self._cache, "cursor": cursor}
-        # A prompt has any length, and compiling for each would take longer than reading it.
-        step = run_layer if cursor.whole else self._step
-        return step(self._layer, hidden, kwargs)
+    def __init__(
+        self, module: nn.Module, cursor: Cursor, compiled: Callable[..., Any], **extra: Any
+    ) -> None:
+        self._module = module
+        self._cursor = cursor
+        self._compiled = compiled
+        self._extra = extra
 
-
-def compiles(model: PreTrainedModel) -> bool:
-    """Whether layers are compiled: where a graph is captured, and nowhere else."""
-    return model.device.type == "cuda"
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        run = run_module if self._cursor.whole else self._compiled
+        return run(self._module, *args, **kwargs, **self._extra)
 
 
 def install(model: PreTrainedModel, cursor: Cursor, slots: int) -> None:
     """Rewire a loaded model in place, with a cache of `slots` tokens for each layer."""
     model.config._attn_implementation = ATTENTION
-    step: Callable[..., Tensor] = run_layer
-    if compiles(model):
+    compiled: Callable[..., Any] = run_module
+    if compiles(model.device):
         limit = max(torch._dynamo.config.recompile_limit, COMPILED_VARIANTS)
         torch._dynamo.config.recompile_limit = limit
-        step = torch.compile(run_layer, fullgraph=True, dynamic=False)
+        compiled = torch.compile(run_module, fullgraph=True, dynamic=False)
     for layer in model.model.layers:
-        cache = _static_layer(model, layer, cursor, slots)
-        layer.forward = Layer(layer, cache, step)
+        static = _static_layer(model, cursor, slots)
+        layer.forward = Step(layer, cursor, compiled, static=static)
         for module in layer.modules():
             if hasattr(module, "layer_idx"):
                 # The same for all, because a compiled function is bound to each number it meets.
                 module.layer_idx = 0
+    for module in (model.model.rotary_emb, model.model.norm):
+        module.forward = Step(module, cursor, compiled)
     rewire_linears(model)
 
 
-def _static_layer(
-    model: PreTrainedModel, layer: nn.Module, cursor: Cursor, slots: int
-) -> StaticLayer:
+def _static_layer(model: PreTrainedModel, cursor: Cursor, slots: int) -> StaticLayer:
     config = model.config
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     heads = config.num_key_value_heads

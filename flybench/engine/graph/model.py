@@ -44,7 +44,7 @@ class GraphModel:
         self._outbox = torch.zeros(1 + SPLIT, dtype=torch.long)
         if self.device.type == "cuda":
             self._outbox = self._outbox.pin_memory()
-        self._cursor = Cursor(self.inbox[:1], self.inbox[:1])
+        self._cursor = Cursor(self.inbox[:1])
         # Any mask of four axes keeps transformers from building one.
         self._mask = torch.empty(1, 1, 1, 1, device=self.device)
         install(model, self._cursor, self.slots)
@@ -69,7 +69,7 @@ class GraphModel:
         if not len(ids):
             return
         slots = torch.arange(len(ids), device=self.device)
-        self._cursor.slots, self._cursor.whole = slots, True
+        self._cursor.whole = True
         try:
             self._model.model(
                 input_ids=self.ids(ids)[None],
@@ -156,7 +156,6 @@ class GraphModel:
                     first = base + torch.arange(pending, device=self.device)
                     logits = self._logits(unread, base, first, 1)
                 else:
-                    # Two views, as in any other pass: one tensor in two roles is compiled anew.
                     logits = self._logits(unread, slots[step, :1], slots[step, :1], 1)
                 if noise is None:
                     unread = row_statistics(logits).choice
@@ -170,7 +169,7 @@ class GraphModel:
 
     def _logits(self, ids: Tensor, base: Tensor, slots: Tensor, rows: int) -> Tensor:
         """Logits [rows, V] of the last of `ids` [T], in the model's own type."""
-        self._cursor.base, self._cursor.slots = base, slots
+        self._cursor.base = base
         output = self._model(
             input_ids=ids[None],
             position_ids=slots[None],

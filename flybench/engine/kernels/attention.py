@@ -1,7 +1,7 @@
-"""Attention of a few new tokens over a static cache, of which only the live part is read.
+"""Attention of a few new tokens over a static cache, which it also writes them into.
 
-The last axis of the cache is longer than the text; `base`, a tensor on the device, says how many
-slots were filled before the new tokens, which stand at `base`, `base` + 1, … in the cache already.
+The cache is longer than the text. `base`, a tensor on the device, says how many slots are filled;
+the new tokens go to the slots behind, and only the live part is read.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import torch
 from torch import Tensor
 
 
-@torch.library.custom_op("flybench::attend", mutates_args=())
+@torch.library.custom_op("flybench::attend", mutates_args=("keys", "values"))
 def attend(
     query: Tensor,
+    key: Tensor,
+    value: Tensor,
     keys: Tensor,
     values: Tensor,
     base: Tensor,
@@ -20,23 +22,27 @@ def attend(
     window: int,
     softcap: float,
 ) -> Tensor:
-    """query [B, H, T, D], keys and values [B, KV, L, D], base [1] int64 → [B, T, H, D].
+    """query [B, H, T, D], key and value [B, KV, T, D], keys and values [B, KV, L, D], base [1].
 
-    Row t sees the slots up to `base` + t, the last `window` of them if `window` > 0. `softcap` > 0
-    bends scores s to softcap · tanh(s / softcap), as Gemma 2 does.
+    Writes key and value to slots `base`, `base` + 1, …, and returns [B, T, H, D]. Row t sees the
+    slots up to `base` + t, the last `window` of them if `window` > 0. `softcap` > 0 bends scores s
+    to softcap · tanh(s / softcap), as Gemma 2 does.
     """
-    new, slots = query.shape[2], keys.shape[2]
-    here = base + torch.arange(new, device=query.device)[:, None]
-    slot = torch.arange(slots, device=query.device)[None, :]
-    seen = slot <= here
+    here = base + torch.arange(query.shape[2], device=query.device)
+    keys.index_copy_(2, here, key)
+    values.index_copy_(2, here, value)
+    slot = torch.arange(keys.shape[2], device=query.device)[None, :]
+    seen = slot <= here[:, None]
     if window:
-        seen = seen & (slot > here - window)
+        seen = seen & (slot > here[:, None] - window)
     return masked_attention(query, keys, values, seen, scale, softcap)
 
 
 @attend.register_fake
 def _(
     query: Tensor,
+    key: Tensor,
+    value: Tensor,
     keys: Tensor,
     values: Tensor,
     base: Tensor,
@@ -51,6 +57,8 @@ def _(
 @attend.register_kernel("cuda")
 def _(
     query: Tensor,
+    key: Tensor,
+    value: Tensor,
     keys: Tensor,
     values: Tensor,
     base: Tensor,
@@ -60,7 +68,7 @@ def _(
 ) -> Tensor:
     from flybench.engine.kernels.cuda.attention import launch
 
-    return launch(query, keys, values, base, scale, window, softcap)
+    return launch(query, key, value, keys, values, base, scale, window, softcap)
 
 
 def masked_attention(

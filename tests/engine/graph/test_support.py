@@ -11,8 +11,9 @@ from transformers import AutoConfig
 
 from flybench.config import EngineConfig, ModelRef
 from flybench.core import FlybenchError
+from flybench.engine.description import ModelInfo, describe
 from flybench.engine.graph.support import FAMILIES, refusal
-from flybench.engine.loading import ModelInfo, choose_engine, describe
+from flybench.engine.placement import choose_engine
 from tests.reference import toys
 
 CUDA, CPU = torch.device("cuda"), torch.device("cpu")

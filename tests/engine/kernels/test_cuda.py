@@ -51,12 +51,19 @@ else:
     )
     for heads, kv, width, new, base, window, softcap, batch in cases:
         query = torch.randn(batch, new, heads, width).transpose(1, 2)
+        key = torch.randn(batch, new, kv, width).transpose(1, 2)
+        value = torch.randn(batch, new, 2 * kv, width)[:, :, ::2].transpose(1, 2)
         cache = torch.randn(2, batch, kv, 384, width)
+        cache[:, :, :, base:] = 0
+        twin = cache.clone()
+        cache[:, :, :, base:] = math.nan  # what lies behind the text is never read
         where, scale = torch.tensor([base]), width**-0.5
-        plain = attend(query, cache[0], cache[1], where, scale, window, softcap)
-        cache[:, :, :, base + new :] = math.nan  # what lies behind the text is never read
-        ours = attention.launch(query, cache[0], cache[1], where, scale, window, softcap)
+        plain = attend(query, key, value, twin[0], twin[1], where, scale, window, softcap)
+        ours = attention.launch(
+            query, key, value, cache[0], cache[1], where, scale, window, softcap
+        )
         torch.testing.assert_close(ours, plain, rtol=1e-4, atol=1e-4)
+        assert torch.equal(cache[:, :, :, : base + new], twin[:, :, :, : base + new])
 print("agree")
 """
 

@@ -1,5 +1,8 @@
 """The Triton kernels behind `attend`: partial attention over splits of the cache, then a merge.
 
+The new keys and values come from where the layer computed them, and the first tile of each head
+writes them to the cache, so that no program waits for another.
+
 A split past the live length costs one load. Rows come in tiles of 16 and splits are always 128
 slots long, so that a row's result never depends on what else is in the pass.
 """
@@ -18,6 +21,8 @@ SPLIT = 128
 @triton.jit
 def _partial(
     q_ptr,
+    new_k_ptr,
+    new_v_ptr,
     k_ptr,
     v_ptr,
     base_ptr,
@@ -31,6 +36,12 @@ def _partial(
     q_batch,
     q_head,
     q_row,
+    k_batch,
+    k_head,
+    k_row,
+    v_batch,
+    v_head,
+    v_row,
     NEW: tl.constexpr,
     GROUP: tl.constexpr,
     KV: tl.constexpr,
@@ -64,9 +75,17 @@ def _partial(
         )
         slot = first + tl.arange(0, SPLIT)
         where = (head.to(tl.int64) * slots + slot)[:, None] * D + width[None, :]
-        live = (slot < base + NEW)[:, None] & inside[None, :]
-        k = tl.load(k_ptr + where, mask=live, other=0.0)
-        v = tl.load(v_ptr + where, mask=live, other=0.0)
+        old = (slot < base)[:, None] & inside[None, :]
+        new = ((slot >= base) & (slot < base + NEW))[:, None] & inside[None, :]
+        fresh_k = new_k_ptr + batch * k_batch + (head % KV) * k_head + (slot - base) * k_row
+        fresh_v = new_v_ptr + batch * v_batch + (head % KV) * v_head + (slot - base) * v_row
+        k_new = tl.load(fresh_k[:, None] + width[None, :], mask=new, other=0.0)
+        v_new = tl.load(fresh_v[:, None] + width[None, :], mask=new, other=0.0)
+        k = tl.where(new, k_new, tl.load(k_ptr + where, mask=old, other=0.0))
+        v = tl.where(new, v_new, tl.load(v_ptr + where, mask=old, other=0.0))
+        if tile == 0:
+            tl.store(k_ptr + where, k_new, mask=new)
+            tl.store(v_ptr + where, v_new, mask=new)
         scores = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
         if SOFTCAP:
             scores = softcap * (2 * tl.sigmoid(2 * scores / softcap) - 1)  # tanh
@@ -138,6 +157,8 @@ def _merge(
 
 def launch(
     query: Tensor,
+    key: Tensor,
+    value: Tensor,
     keys: Tensor,
     values: Tensor,
     base: Tensor,
@@ -150,16 +171,15 @@ def launch(
     kv, slots = keys.shape[1], keys.shape[2]
     group, splits = heads // kv, slots // SPLIT
     tiles, wide = triton.cdiv(group * new, ROW_TILE), max(16, triton.next_power_of_2(d))
-    if query.stride(3) != 1:
-        query = query.contiguous()
+    query, key, value = (x if x.stride(3) == 1 else x.contiguous() for x in (query, key, value))
     rows = batch * kv * tiles * splits * ROW_TILE
     part = torch.empty(rows, wide, device=query.device, dtype=torch.float32)
     peak, mass = torch.empty(2, rows, device=query.device, dtype=torch.float32).unbind(0)
     out = torch.empty(batch, new, heads, d, device=query.device, dtype=query.dtype)
     precision = "ieee" if query.dtype == torch.float32 else "tf32"
     _partial[(batch * kv, tiles, splits)](
-        query, keys, values, base, part, peak, mass, scale, window, softcap, slots,
-        query.stride(0), query.stride(1), query.stride(2),
+        query, key, value, keys, values, base, part, peak, mass, scale, window, softcap, slots,
+        *query.stride()[:3], *key.stride()[:3], *value.stride()[:3],
         NEW=new, GROUP=group, KV=kv, D=d, WIDE=wide, TILE=ROW_TILE, SPLIT=SPLIT,
         SOFTCAP=softcap > 0, PRECISION=precision, num_warps=4,
     )  # fmt: skip

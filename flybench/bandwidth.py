@@ -1,0 +1,64 @@
+"""How fast a device can read its memory: the limit of decoding one token after another."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import psutil
+import torch
+
+# Large beside any cache, small beside the memory; a CPU reads it in a few hundredths of a second.
+BUFFER_BYTES = {"cuda": 2 << 30, "cpu": 512 << 20}
+REPEATS = 3
+
+
+def read_bandwidth(device: torch.device) -> float | None:
+    """Bytes per second of reading one large fp32 buffer; None where nothing is known of a device.
+
+    The best of several readings, by the faster of a sum and a matrix-vector product. One card is
+    measured also where a model is spread over several, since they take turns at each token.
+    """
+    if device.type not in BUFFER_BYTES:
+        return None
+    size = min(BUFFER_BYTES[device.type], _free_bytes(device) // 4)
+    # Written once: untouched pages of a CPU's memory are all the same page.
+    buffer = torch.ones(size // (4 * 4096), 4096, device=device)
+    vector = torch.ones(4096, device=device)
+    seconds = min(_best(device, buffer.sum), _best(device, lambda: torch.mv(buffer, vector)))
+    rate = buffer.nbytes / seconds
+    if device.type == "cuda":
+        del buffer
+        torch.cuda.empty_cache()
+    return rate
+
+
+def _best(device: torch.device, read: Callable[[], object]) -> float:
+    """Seconds of the fastest of a few calls, after one to warm up."""
+    if device.type != "cuda":
+        read()
+        return min(_host_seconds(read) for _ in range(REPEATS))
+    with torch.cuda.device(device):  # events mark the current card's work
+        read()
+        return min(_device_seconds(read) for _ in range(REPEATS))
+
+
+def _host_seconds(read: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    read()
+    return time.perf_counter() - start
+
+
+def _device_seconds(read: Callable[[], object]) -> float:
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    read()
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end) / 1000
+
+
+def _free_bytes(device: torch.device) -> int:
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    return psutil.virtual_memory().available

@@ -1,0 +1,140 @@
+"""What is known of a model before its weights are loaded: tokenizer, limits, types, files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import (
+    AutoConfig,
+    AutoTokenizer,
+    GenerationConfig,
+    PretrainedConfig,
+    PreTrainedTokenizerBase,
+)
+
+from flybench.config import ModelConfig, ModelRef
+from flybench.core import FlybenchError
+from flybench.engine.graph.support import refusal
+from flybench.engine.layer_skip import kept_layers
+from flybench.engine.pairing import check_same_tokens, shared_vocab_size
+from flybench.engine.random_models import byte_tokenizer, random_model
+from flybench.engine.source import Source, fingerprint, local_folder, locate
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What is known of a model before its weights are loaded.
+
+    `graph_refusal` says why the graph engine cannot run it, None if it can.
+    """
+
+    ref: ModelRef
+    source: Source
+    tokenizer: PreTrainedTokenizerBase
+    context_limit: int
+    vocab_size: int
+    eos_ids: frozenset[int]
+    stored_dtype: torch.dtype
+    files: dict[str, str]
+    graph_refusal: str | None
+
+
+def describe(ref: ModelRef) -> ModelInfo:
+    """Everything but the weights.
+
+    Raises:
+        FlybenchError: the model cannot be found or fetched, or it knows no end-of-sequence id.
+    """
+    source = locate(ref)
+    if source.kind == "random":
+        model = random_model(source.location)
+        tokenizer: PreTrainedTokenizerBase = byte_tokenizer()
+        config: PretrainedConfig = model.config
+        generation: GenerationConfig | None = model.generation_config
+    else:
+        folder = local_folder(source)
+        tokenizer = read_with(AutoTokenizer, ref, folder)
+        config = read_with(AutoConfig, ref, folder)
+        known = (folder / "generation_config.json").is_file()
+        generation = read_with(GenerationConfig, ref, folder) if known else None
+    text = config.get_text_config()
+    if not getattr(text, "max_position_embeddings", None):
+        raise FlybenchError(
+            f"{ref.path} is of type {text.model_type}, which names no context limit "
+            "(max_position_embeddings): choose a decoder model with attention layers."
+        )
+    if ref.skip_layers is not None:
+        kept_layers(text.num_hidden_layers, *ref.skip_layers)
+    return ModelInfo(
+        ref=ref,
+        source=source,
+        tokenizer=tokenizer,
+        context_limit=text.max_position_embeddings,
+        vocab_size=text.vocab_size,
+        eos_ids=_eos_ids(ref, tokenizer, config, generation),
+        stored_dtype=_stored_dtype(source, config),
+        files=fingerprint(source),
+        graph_refusal=refusal(config),
+    )
+
+
+def describe_pair(config: ModelConfig, with_draft: bool) -> tuple[ModelInfo, ModelInfo | None, int]:
+    """Both models' descriptions and the number of ids that they share.
+
+    Raises:
+        FlybenchError: the two tokenizers differ.
+    """
+    target = describe(config.target)
+    if not with_draft or config.draft is None:
+        return target, None, shared_vocab_size(target.tokenizer, target.vocab_size)
+    draft = describe(config.draft)
+    check_same_tokens(target.tokenizer, draft.tokenizer)
+    sizes = (target.vocab_size, draft.vocab_size)
+    return target, draft, shared_vocab_size(target.tokenizer, *sizes)
+
+
+def read_with(kind: Any, ref: ModelRef, folder: Path, **options: Any) -> Any:
+    """What `kind` reads from a folder.
+
+    Raises:
+        FlybenchError: a file is missing or damaged, or the model needs code of its own.
+    """
+    try:
+        return kind.from_pretrained(folder, trust_remote_code=ref.trust_remote_code, **options)
+    except Exception as error:  # every reader of a damaged file raises its own kind
+        said = (str(error).strip() or type(error).__name__).splitlines()[0].split(". ")[0]
+        remedy = "check that it is complete and in Hugging Face format"
+        if "trust_remote_code" in str(error):
+            remedy = "it needs code of its own, so set trust_remote_code=true if you trust it"
+        raise FlybenchError(
+            f"{kind.__name__} cannot read {ref.path} ({said.rstrip(' .:')}): {remedy}."
+        ) from error
+
+
+def _eos_ids(
+    ref: ModelRef,
+    tokenizer: PreTrainedTokenizerBase,
+    config: PretrainedConfig,
+    generation: GenerationConfig | None,
+) -> frozenset[int]:
+    """Every id that ends an answer: those of the generation config and the tokenizer's own."""
+    found = generation.eos_token_id if generation is not None else config.eos_token_id
+    listed = found if isinstance(found, list) else [found]
+    ids = {i for i in (*listed, tokenizer.eos_token_id) if isinstance(i, int)}
+    if not ids:
+        raise FlybenchError(
+            f"{ref.path} names no end-of-sequence id: add eos_token_id to its "
+            "generation_config.json, otherwise every answer runs to the cap."
+        )
+    return frozenset(ids)
+
+
+def _stored_dtype(source: Source, config: PretrainedConfig) -> torch.dtype:
+    """The dtype that `auto` means on a GPU. Dequantised GGUF weights carry no more than bf16."""
+    stored = getattr(config, "dtype", None) or torch.bfloat16
+    if isinstance(stored, str):
+        stored = getattr(torch, stored)
+    return torch.bfloat16 if source.kind == "gguf" else stored

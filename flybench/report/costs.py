@@ -1,0 +1,86 @@
+"""Where the time of a round goes, and what bounds plain decoding: one table, and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flybench.report.run import Arm, Run
+from flybench.report.tables import Cell, Column, Table, cell
+from flybench.report.text import number, percent
+
+FIGURES = (
+    *("step_s", "gamma", "cost_ratio", "verify_ratio", "overhead_ratio", "tau_pooled"),
+    *("speedup_modelled", "speedup_throughput"),
+)
+# Modelled and measured speed-up may differ by this share before a reader is told.
+EXPLAINED = 0.05
+
+
+def rounds(runs: Sequence[Run]) -> Table | None:
+    """The parts of a round in steps of the target, one row a run and method."""
+    arms = [arm for run in runs for arm in run.arms if arm.row["step_s"]]
+    columns = [Column("method", numeric=False), *(Column.of(name) for name in FIGURES)]
+    rows = [[Cell(arm.label), *(cell(arm.row, name) for name in FIGURES)] for arm in arms]
+    caption = "A round in steps of the target (one pass over one token, t1)"
+    return Table(caption, columns, rows) if rows else None
+
+
+def sentences(runs: Sequence[Run]) -> list[str]:
+    """What dominates each method's round, and what each baseline means for the speed-ups."""
+    told = [text for run in runs for arm in run.compared for text in _round(arm)]
+    return told + [text for run in runs for text in _regime(run)]
+
+
+def _round(arm: Arm) -> Iterator[str]:
+    row = arm.row
+    modelled, measured = row["speedup_modelled"], row["speedup_throughput"]
+    if modelled is None or measured is None:
+        return
+    gamma, cost = row["gamma"], row["cost_ratio"] or 0
+    parts = {
+        "drafting": gamma * cost,
+        "verifying": row["verify_ratio"],
+        "the rest": row["overhead_ratio"],
+    }
+    whole = sum(parts.values())
+    most = max(parts, key=parts.__getitem__)
+    drafting, verifying, rest = (number(steps) for steps in parts.values())
+    share = percent(parts[most] / whole)
+    text = (
+        f"A round of {arm.label} takes {number(whole)} steps of the target: {drafting} for "
+        f"drafting ({number(gamma, 1)} tokens at {number(cost, 3)}), {verifying} for verifying, "
+        f"{rest} for the rest. {most.capitalize()} takes the largest part, {share}. "
+        f"These parts make a speed-up of {number(modelled)}×, and {number(measured)}× was measured"
+    )
+    explained = abs(modelled / measured - 1) <= EXPLAINED
+    yield text + ("." if explained else "; the difference is time outside of these parts.")
+
+
+def _regime(run: Run) -> Iterator[str]:
+    for arm in run.arms:
+        share = percent(arm.row["bandwidth_share"])
+        if arm.row["regime"] == "bandwidth-bound":
+            yield (
+                f"{arm.label} reaches {share} of the bandwidth of its memory, so it is "
+                "bandwidth-bound: a draft model costs about its share of the bytes, and verifying "
+                "a few tokens costs about one step, as on any engine that is so bound."
+            )
+        elif arm.row["regime"] == "overhead-bound":
+            yield (
+                f"{arm.label} reaches only {share} of the bandwidth of its memory, so it is "
+                "overhead-bound: kernel launches, the host or arithmetic set its pace. Where it "
+                "is launches, the speed-up flatters verifying, which looks free, and punishes "
+                "draft models, which cost their share of the layers and not of the bytes"
+                f"{_draft(run)}."
+            )
+
+
+def _draft(run: Run) -> str:
+    """The draft model's cost beside what its bytes alone would cost."""
+    known = [
+        f"c is {number(arm.row['cost_ratio'], 3)} for {arm.method}, by bytes it would be "
+        f"{number(arm.row['bytes_ratio'], 3)}"
+        for arm in run.compared
+        if arm.row["cost_ratio"] is not None and arm.row["bytes_ratio"] is not None
+    ]
+    return f" ({'; '.join(known)})" if known else ""

@@ -1,0 +1,72 @@
+"""Verdicts on the graph engine: captured for every length of draft, compiled for all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from flybench.core import Draft, RowStatistics, TargetView
+from flybench.engine.graph import target
+from flybench.engine.graph.target import CapturedJudge
+from flybench.sampling import Sampling
+from flybench.verify.base import Verifier
+from flybench.verify.exact import ExactVerifier
+from flybench.verify.fly import FlyVerifier
+
+VOCAB, LONGEST = 9, 12
+JUDGES = {
+    "exact": ExactVerifier(),
+    "official": FlyVerifier("official", 0.3, 2),
+    "paper": FlyVerifier("paper", 0.3, 2),
+    "vllm": FlyVerifier("vllm", 0.3, 0),
+}
+
+
+@pytest.fixture
+def traced(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Compile as on CUDA, but only trace."""
+    graphs: list[str] = []
+    compiled = torch.compile
+
+    def backend(graph: Any, example: Any) -> Any:
+        graphs.append("graph")
+        return graph.forward
+
+    torch._dynamo.reset()
+    monkeypatch.setattr(target, "compiles", lambda device: True)
+    monkeypatch.setattr(torch, "compile", lambda f, **how: compiled(f, backend=backend, **how))
+    yield graphs
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("verifier", JUDGES.values(), ids=JUDGES)
+def test_captured_verdicts_equal_the_verifier_own(verifier: Verifier, traced: list[str]) -> None:
+    """Three compilations, for drafts of no token, one, and any number; then none."""
+    generator = torch.Generator().manual_seed(1)
+    logits = torch.zeros(LONGEST + 1, VOCAB)
+    everything = TargetView.of(logits)
+    views = {
+        nodes: TargetView(
+            logits[: nodes + 1],
+            RowStatistics(*(part[: nodes + 1] for part in everything.statistics)),
+        )
+        for nodes in range(LONGEST + 1)
+    }
+    inbox = torch.zeros(2 + LONGEST, dtype=torch.long)
+    captured = CapturedJudge(verifier, inbox, views, Sampling())
+    assert len(traced) == 3
+    for nodes in [*range(LONGEST + 1)] * 2:
+        logits.copy_(torch.randn(logits.shape, generator=generator) * 2)
+        for kept, fresh in zip(everything.statistics, RowStatistics.of(logits), strict=True):
+            kept.copy_(fresh)
+        follow = torch.rand(LONGEST, generator=generator) < 0.7
+        other = torch.randint(0, VOCAB, (LONGEST,), generator=generator)
+        inbox[2:] = everything.statistics.choice[:-1].where(follow, other)
+        draft, view = Draft.chain(inbox[2 : 2 + nodes].clone()), TargetView.of(logits[: nodes + 1])
+        plain = verifier.judge(draft, view, Sampling(), None).fetch(draft, view)
+        ours = captured.judge(draft, views[nodes], Sampling(), None).fetch(draft, views[nodes])
+        assert ours == plain
+    assert len(traced) == 3
