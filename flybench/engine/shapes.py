@@ -41,10 +41,28 @@ def _llama(hidden: int, intermediate: int, layers: int, heads: int, **more: Any)
     return LLAMA | sizes | more
 
 
+def _qwen(hidden: int, intermediate: int, layers: int, heads: int) -> dict[str, Any]:
+    return {
+        "model_type": "qwen2",
+        "vocab_size": 151936,
+        "hidden_size": hidden,
+        "intermediate_size": intermediate,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": 32768,
+        "rms_norm_eps": 1e-6,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e6},
+        "tie_word_embeddings": True,
+    }
+
+
 SHAPES: dict[str, dict[str, Any]] = {
     "llama-1b": _llama(2048, 8192, 16, 32, head_dim=64, tie_word_embeddings=True),
     "llama-8b": _llama(4096, 14336, 32, 32),
     "llama-70b": _llama(8192, 28672, 80, 64),
+    "qwen2.5-0.5b": _qwen(896, 4864, 24, 14),
+    "qwen2.5-1.5b": _qwen(1536, 8960, 28, 12),
 }
 
 

@@ -65,7 +65,8 @@ class GraphTarget:
 class CapturedJudge:
     """A greedy verifier and the packing of its verdict, one graph for each length of draft.
 
-    On CUDA it is compiled first: a rule is a few dozen operations on a few numbers each.
+    A rule is a few dozen operations on a few numbers each. For the empty and the full draft, which
+    are most of all drafts, they are compiled into fewer before they are captured.
     """
 
     def __init__(
@@ -82,10 +83,16 @@ class CapturedJudge:
                 found.pack(draft, view),
             )
 
+        compiled = decide
         if compiles(inbox.device):
-            decide = torch.compile(decide, fullgraph=True, dynamic=True)
+            compiled = torch.compile(decide, fullgraph=True, dynamic=False)
         self._programs = {
-            nodes: capture(partial(decide, inbox[2 : 2 + nodes], view), inbox.device)
+            nodes: capture(
+                partial(
+                    compiled if nodes in (0, max(views)) else decide, inbox[2 : 2 + nodes], view
+                ),
+                inbox.device,
+            )
             for nodes, view in views.items()
         }
 
