@@ -268,4 +268,4 @@ def test_missing_weights_are_refused_rather_than_made_up(folder: Path) -> None:
     rewrite(folder / "config.json", num_hidden_layers=6)
     target, draft, vocab = describe_pair(ModelConfig("m", ModelRef(str(folder))), False)
     with pytest.raises(FlybenchError, match="lacks"):
-        load_pair(target, draft, vocab, EngineConfig())
+        load_pair(target, draft, vocab, EngineConfig(), 512)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any, TypeGuard
 
 import torch
@@ -20,10 +19,9 @@ class ThinLinear(nn.Module):
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
         self.weight, self.bias = linear.weight, linear.bias
-        self.upcoming: Tensor | None = None
 
     def forward(self, x: Tensor) -> Tensor:
-        return linear(x, self.weight, self.bias, self.upcoming)
+        return linear(x, self.weight, self.bias)
 
 
 class Joined(nn.Module):
@@ -38,7 +36,6 @@ class Joined(nn.Module):
             bias = torch.cat([part.bias.data for part in linears])
             self.bias = nn.Parameter(bias, requires_grad=False)
         self.product: Tensor | None = None
-        self.upcoming: Tensor | None = None
 
 
 class Part(nn.Module):
@@ -56,7 +53,7 @@ class Part(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         joined = self._joined[0]
         if self._start == 0:
-            joined.product = linear(x, joined.weight, joined.bias, joined.upcoming)
+            joined.product = linear(x, joined.weight, joined.bias)
         product = joined.product
         assert product is not None, "the first part is called first"
         end = self._start + self._size
@@ -75,19 +72,6 @@ def rewire_linears(model: PreTrainedModel) -> None:
         for name, child in list(module.named_children()):
             if _plain(child):
                 setattr(module, name, ThinLinear(child))
-    _announce(model)
-
-
-def _announce(model: PreTrainedModel) -> None:
-    """Tell each product which matrix comes next; modules are registered in the order of use."""
-    products = []
-    for module in model.modules():
-        if isinstance(module, Part) and module._start == 0:
-            products.append(module._joined[0])
-        elif isinstance(module, ThinLinear):
-            products.append(module)
-    for product, following in pairwise([*products, products[0]]):
-        product.upcoming = following.weight.detach()
 
 
 def _plain(module: Any) -> TypeGuard[nn.Linear]:

@@ -83,14 +83,11 @@ class CapturedJudge:
                 found.pack(draft, view),
             )
 
-        compiled = decide
-        if compiles(inbox.device):
-            compiled = torch.compile(decide, fullgraph=True, dynamic=False)
+        often = (0, max(views)) if compiles(inbox.device) else ()
+        fused = torch.compile(decide, fullgraph=True, dynamic=False)
         self._programs = {
             nodes: capture(
-                partial(
-                    compiled if nodes in (0, max(views)) else decide, inbox[2 : 2 + nodes], view
-                ),
+                partial(fused if nodes in often else decide, inbox[2 : 2 + nodes], view),
                 inbox.device,
             )
             for nodes, view in views.items()

@@ -10,34 +10,31 @@ import torch.nn.functional as F
 from torch import Tensor
 
 MAX_ROWS = 64
+ROW_TILE = 16
 HALF = (torch.bfloat16, torch.float16)
 
 
-def linear(x: Tensor, weight: Tensor, bias: Tensor | None, upcoming: Tensor | None) -> Tensor:
-    """x [..., K], weight [N, K], bias [N] → [..., N].
-
-    `upcoming` is the matrix of the next product, which the last programs of this one begin to bring
-    near: the memory would be idle until then.
-    """
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x [..., K], weight [N, K], bias [N] → [..., N]."""
     rows = x.numel() // x.shape[-1]
     if x.device.type == "cuda" and rows <= MAX_ROWS and weight.dtype in HALF:
-        return torch.ops.flybench.thin_linear(x, weight, bias, upcoming)
+        return torch.ops.flybench.thin_linear(x, weight, bias)
     return F.linear(x, weight, bias)
 
 
 @torch.library.custom_op("flybench::thin_linear", mutates_args=())
-def thin_linear(x: Tensor, weight: Tensor, bias: Tensor | None, upcoming: Tensor | None) -> Tensor:
+def thin_linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """`linear` for at most `MAX_ROWS` rows."""
     return F.linear(x, weight, bias)
 
 
 @thin_linear.register_fake
-def _(x: Tensor, weight: Tensor, bias: Tensor | None, upcoming: Tensor | None) -> Tensor:
+def _(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return x.new_empty(*x.shape[:-1], weight.shape[0])
 
 
 @thin_linear.register_kernel("cuda")
-def _(x: Tensor, weight: Tensor, bias: Tensor | None, upcoming: Tensor | None) -> Tensor:
+def _(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     from flybench.engine.kernels.cuda.linear import launch
 
-    return launch(x, weight, bias, upcoming)
+    return launch(x, weight, bias)

@@ -10,8 +10,6 @@ import triton.language as tl
 from torch import Tensor
 
 ROW_TILE = 16
-# How much of the next matrix is fetched ahead: what the small kernels in between leave time for.
-AHEAD_BYTES = 16 << 20
 
 
 @triton.jit
@@ -20,18 +18,13 @@ def _columns(
     w_ptr,
     b_ptr,
     y_ptr,
-    ahead_ptr,
     rows,
     n,
-    ahead_bytes,
-    ahead_step,
     K: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
     STEP: tl.constexpr,
     BIAS: tl.constexpr,
-    AHEAD: tl.constexpr,
-    THREADS: tl.constexpr,
 ):
     program = tl.program_id(0)
     column = program * COLUMNS + tl.arange(0, COLUMNS)
@@ -53,18 +46,6 @@ def _columns(
             other=0.0,
         )
         total = tl.dot(x, tl.trans(w), total)
-    if AHEAD:
-        # One bulk prefetch into the second-level cache a thread; nothing waits for it.
-        piece = (program * THREADS + tl.arange(0, THREADS)).to(tl.int64) * ahead_step
-        address = ahead_ptr.to(tl.int64) + tl.minimum(piece, ahead_bytes - ahead_step)
-        tl.inline_asm_elementwise(
-            "cp.async.bulk.prefetch.L2.global [$1], $2; mov.u32 $0, 0;",
-            "=r,l,r",
-            [address, tl.zeros((THREADS,), tl.int32) + ahead_step],
-            dtype=tl.int32,
-            is_pure=False,
-            pack=1,
-        )
     if BIAS:
         total += tl.load(b_ptr + column, mask=here, other=0.0).to(tl.float32)[None, :]
     where = y_ptr + row[:, None] * n + column[None, :]
@@ -89,22 +70,16 @@ def tiling(n: int, k: int, rows: int) -> Tiling:
     return Tiling(16, 256, 4) if k <= 1536 else Tiling(16, 512, 3)
 
 
-def launch(x: Tensor, weight: Tensor, bias: Tensor | None, upcoming: Tensor | None) -> Tensor:
+def launch(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """`linear` on CUDA for x [..., K] of a few rows."""
     n, k = weight.shape
     rows = x.numel() // k
     y = torch.empty(*x.shape[:-1], n, device=x.device, dtype=x.dtype)
     tile = tiling(n, k, rows)
-    programs, threads = triton.cdiv(n, tile.columns), 32 * tile.warps
-    ahead = 0
-    if upcoming is not None:
-        ahead = min(upcoming.numel() * upcoming.element_size(), AHEAD_BYTES)
-    # The copy engine takes multiples of 16 bytes.
-    step = min(triton.cdiv(ahead, programs * threads * 16) * 16, ahead)
-    _columns[(programs,)](
-        x.contiguous(), weight, bias, y, upcoming, rows, n, ahead, step,
+    _columns[(triton.cdiv(n, tile.columns),)](
+        x.contiguous(), weight, bias, y, rows, n,
         K=k, ROWS=max(ROW_TILE, triton.next_power_of_2(rows)),
-        COLUMNS=tile.columns, STEP=tile.step, BIAS=bias is not None, AHEAD=ahead > 0,
-        THREADS=threads, num_warps=tile.warps, num_stages=tile.stages,
+        COLUMNS=tile.columns, STEP=tile.step, BIAS=bias is not None,
+        num_warps=tile.warps, num_stages=tile.stages,
     )  # fmt: skip
     return y
