@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 from flybench.checks import MANY, allow, build, named, positive
@@ -28,7 +28,8 @@ class ModelRef:
     """One model: where it is and how to load it.
 
     `path` is a hub id, a folder, a .gguf file, `package:NAME` (a GGUF inside an installed package)
-    or `random:ARCH[:SEED]`. `skip_layers` [first, end) leaves a run of middle layers out.
+    or `random:ARCH[:SEED]`. `skip_layers` [first, end) leaves a run of middle layers out. `shape`
+    names the architecture (`engine/shapes.py`), so that its cost is known without the weights.
     """
 
     path: str
@@ -37,6 +38,8 @@ class ModelRef:
     device: str = "auto"
     trust_remote_code: bool = False
     skip_layers: tuple[int, int] | None = None
+    # It says what `path` already decides, so two models that differ in it alone are the same.
+    shape: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         allow("model dtype", self.dtype, ("auto", "fp32", "bf16", "fp16"))
@@ -261,7 +264,11 @@ class RunConfig:
 
     def identity(self) -> dict[str, Any]:
         """The part of the configuration that decides which tokens come out."""
-        return {name: asdict(self)[name] for name in self.KEYED}
+        known = {name: asdict(self)[name] for name in self.KEYED}
+        for ref in (known["model"]["target"], known["model"]["draft"]):
+            if ref is not None:
+                del ref["shape"]
+        return known
 
 
 def digest(value: Any) -> str:

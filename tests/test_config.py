@@ -243,6 +243,20 @@ def test_whatever_may_change_between_resumes_leaves_the_identity(changes: dict[s
     assert digest(before.identity()) == digest(after.identity())
 
 
+def test_a_shape_decides_no_token() -> None:
+    plain, named = (
+        RunConfig.from_tree(tree(**changes))
+        for changes in ({}, {"model__target__shape": "llama-8b", "model__draft__shape": "llama-1b"})
+    )
+    assert named.model.target.shape == "llama-8b"
+    assert named.identity() == plain.identity()
+    # Runs of before keep their folders.
+    assert set(plain.identity()["model"]["target"]) == {
+        *("path", "revision", "dtype", "device", "trust_remote_code", "skip_layers")
+    }
+    assert ModelRef("a", shape="llama-8b") == ModelRef("a")
+
+
 def test_identity_is_plain_data() -> None:
     identity = RunConfig.from_tree(tree()).identity()
     assert set(identity) == {"model", "method", "task", "engine", "sampling", "seed"}
