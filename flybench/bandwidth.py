@@ -1,4 +1,4 @@
-"""How fast a device can read its memory: the limit of decoding one token after another."""
+"""How fast a device reads its memory and multiplies matrices: the two limits of a pass."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import torch
 
 # Large beside any cache, small beside the memory; a CPU reads it in a few hundredths of a second.
 BUFFER_BYTES = {"cuda": 2 << 30, "cpu": 512 << 20}
+MATRIX_SIDE = {"cuda": 8192, "cpu": 1536}
 REPEATS = 3
 
 
@@ -21,7 +22,7 @@ def read_bandwidth(device: torch.device) -> float | None:
     """
     if device.type not in BUFFER_BYTES:
         return None
-    size = min(BUFFER_BYTES[device.type], _free_bytes(device) // 4)
+    size = min(BUFFER_BYTES[device.type], free_bytes(device) // 4)
     # Written once: untouched pages of a CPU's memory are all the same page.
     buffer = torch.ones(size // (4 * 4096), 4096, device=device)
     vector = torch.ones(4096, device=device)
@@ -31,6 +32,18 @@ def read_bandwidth(device: torch.device) -> float | None:
         del buffer
         torch.cuda.empty_cache()
     return rate
+
+
+def multiply_rate(device: torch.device, dtype: torch.dtype) -> float | None:
+    """Operations per second, two a multiply-add, of one large square product in `dtype`.
+
+    The best of several; None where nothing is known of a device.
+    """
+    if device.type not in MATRIX_SIDE:
+        return None
+    side = MATRIX_SIDE[device.type]
+    left, right = torch.randn(2, side, side, device=device).to(dtype)
+    return 2 * side**3 / _best(device, lambda: torch.mm(left, right))
 
 
 def _best(device: torch.device, read: Callable[[], object]) -> float:
@@ -58,7 +71,8 @@ def _device_seconds(read: Callable[[], object]) -> float:
     return start.elapsed_time(end) / 1000
 
 
-def _free_bytes(device: torch.device) -> int:
+def free_bytes(device: torch.device) -> int:
+    """Bytes that can still be taken on a card, or in the memory of the machine."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     return psutil.virtual_memory().available

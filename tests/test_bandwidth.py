@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from flybench import bandwidth
-from flybench.bandwidth import read_bandwidth
+from flybench.bandwidth import multiply_rate, read_bandwidth
 
 CPU = torch.device("cpu")
 
@@ -27,7 +27,7 @@ def test_a_cpu_reads_gigabytes_a_second(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_small_memory_is_not_filled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bandwidth, "_free_bytes", lambda device: 64 << 20)
+    monkeypatch.setattr(bandwidth, "free_bytes", lambda device: 64 << 20)
     read: list[int] = []
     monkeypatch.setattr(torch, "ones", _watched(torch.ones, read))
     assert read_bandwidth(CPU) is not None
@@ -44,3 +44,16 @@ def _watched(make: Callable[..., torch.Tensor], read: list[int]) -> Callable[...
 
 def test_an_unknown_device_is_not_measured() -> None:
     assert read_bandwidth(torch.device("meta")) is None
+    assert multiply_rate(torch.device("meta"), torch.float32) is None
+
+
+def test_a_cpu_multiplies_billions_a_second() -> None:
+    rate = multiply_rate(CPU, torch.float32)
+    assert rate is not None
+    assert 1e8 < rate < 1e15
+
+
+def test_operations_are_two_a_multiply_add(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(bandwidth.MATRIX_SIDE, "cpu", 10)
+    monkeypatch.setattr(bandwidth, "_best", lambda device, work: 4.0)
+    assert multiply_rate(CPU, torch.bfloat16) == 2 * 10**3 / 4

@@ -61,24 +61,28 @@ class EagerModel:
     def ids(self, ids: Sequence[int]) -> Tensor:
         return upload(ids, self.device)
 
-    @torch.inference_mode()
     def extend(self, ids: Tensor, rows: int) -> Tensor:
         """Read ids [T] after the cache; fp32 logits [rows, vocab_size] of the last `rows`."""
         if not len(ids):
             return torch.empty(0, self.vocab_size, device=self.device)
+        logits = self.read(ids[None], rows)[0]
+        return logits[logits.shape[0] - rows :]
+
+    @torch.inference_mode()
+    def read(self, ids: Tensor, rows: int) -> Tensor:
+        """Read ids [B, T] after the cache; fp32 logits [B, rows or 1, vocab_size] of the last."""
         # The cache argument was renamed in transformers 5.24; ask the model, not the version.
         cache_name = "cache" if "cache" in self._forward else "past_key_values"
         output = self._model(
-            input_ids=ids[None],
+            input_ids=ids,
             use_cache=True,
             # 0 would mean "all rows"; one row is the cheapest that every version offers.
             logits_to_keep=max(rows, 1),
             **{cache_name: self._cache},
         )
-        self._length += len(ids)
-        logits: Tensor = output.logits[0, :, : self.vocab_size]
+        self._length += ids.shape[1]
         # Spread over several cards, the last one may hold the output layer.
-        return logits[logits.shape[0] - rows :].float().to(self.device)
+        return output.logits[..., : self.vocab_size].float().to(self.device)
 
     def rollback(self, length: int) -> None:
         if length < self._length:

@@ -103,8 +103,11 @@ class Step:
         return run(self._module, *args, **kwargs, **self._extra)
 
 
-def install(model: PreTrainedModel, cursor: Cursor, slots: int) -> None:
-    """Rewire a loaded model in place, with a cache of `slots` tokens for each layer."""
+def install(model: PreTrainedModel, cursor: Cursor, slots: int, batch: int = 1) -> None:
+    """Rewire a loaded model in place, with a cache of `slots` tokens for each layer and text.
+
+    Once more gives a rewired model new caches; what was captured on the old ones keeps them.
+    """
     model.config._attn_implementation = ATTENTION
     compiled: Callable[..., Any] = run_module
     if compiles(model.device):
@@ -112,7 +115,7 @@ def install(model: PreTrainedModel, cursor: Cursor, slots: int) -> None:
         torch._dynamo.config.recompile_limit = limit
         compiled = torch.compile(run_module, fullgraph=True, dynamic=False)
     for layer in model.model.layers:
-        static = _static_layer(model, cursor, slots)
+        static = _static_layer(model, cursor, slots, batch)
         layer.forward = Step(layer, cursor, compiled, static=static)
         for module in layer.modules():
             if hasattr(module, "layer_idx"):
@@ -123,10 +126,10 @@ def install(model: PreTrainedModel, cursor: Cursor, slots: int) -> None:
     rewire_linears(model)
 
 
-def _static_layer(model: PreTrainedModel, cursor: Cursor, slots: int) -> StaticLayer:
+def _static_layer(model: PreTrainedModel, cursor: Cursor, slots: int, batch: int) -> StaticLayer:
     config = model.config
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     heads = config.num_key_value_heads
-    shape = (1, heads, slots, width)
+    shape = (batch, heads, slots, width)
     keys = torch.zeros(shape, device=model.device, dtype=model.dtype)
     return StaticLayer(keys, torch.zeros_like(keys), cursor)
