@@ -22,6 +22,10 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
   flybench score RUN…       score the records of runs again, without a model
   flybench report RUN… [--out reports/NAME]
                             write index.html and report.md
+  flybench latency [model=NAME] [weights=random] [method=NAME] [key=value …]
+                            what a step costs: by width, context and batch, beside its floors
+  flybench latency --acceptance RUN [COSTS…] [--force]
+                            the speed-up that a run's rounds would give at measured costs
   flybench list models|methods|tasks [--config-dir DIR]
   flybench doctor           what this machine can run, and what to do about what it cannot
 
@@ -35,6 +39,7 @@ VERBS = {
     "run": "flybench.commands:run_command",
     "score": "flybench.commands:score_command",
     "report": "flybench.commands:report_command",
+    "latency": "flybench.latency.command:latency_command",
     "list": "flybench.commands:list_command",
     "doctor": "flybench.doctor:doctor_command",
 }

@@ -7,12 +7,12 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
+from flybench.arguments import Parser
 from flybench.checks import explain
 from flybench.compose import (
     Request,
@@ -75,7 +75,7 @@ def report_command(arguments: Sequence[str]) -> int:
 
 def list_command(arguments: Sequence[str]) -> int:
     """`flybench list models|methods|tasks`."""
-    parser = _parser("list", runs=False)
+    parser = Parser("list")
     parser.add_argument("what", nargs="?")
     parser.add_argument("--config-dir", type=Path)
     asked = parser.parse_args(list(arguments))
@@ -136,20 +136,14 @@ def _launch(request: Request, job: Callable[[DictConfig], None]) -> None:
         os.environ.update(environment)
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise FlybenchError(f"{self.prog}: {message}; see `flybench --help`.")
-
-
-def _parser(verb: str, runs: bool = True) -> argparse.ArgumentParser:
-    parser = _Parser(f"flybench {verb}", add_help=False)
-    if runs:
-        parser.add_argument("runs", nargs="+", type=Path)
+def _parser(verb: str) -> Parser:
+    parser = Parser(verb)
+    parser.add_argument("runs", nargs="+", type=Path)
     return parser
 
 
 def _folders(
-    parser: argparse.ArgumentParser, arguments: Sequence[str]
+    parser: Parser, arguments: Sequence[str]
 ) -> tuple[list[RunFolder], argparse.Namespace]:
     parsed = parser.parse_args(list(arguments))
     return [RunFolder.existing(path) for path in parsed.runs], parsed

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import torch
 import yaml
 
 from flybench import sandbox
@@ -31,15 +32,21 @@ def open_folder(plan: Plan, argv: Sequence[str]) -> None:
     plan.folder.repair()
     plan.folder.write("config.yaml", yaml.safe_dump(_lists(asdict(plan.config)), sort_keys=False))
     plan.folder.write("prompt.txt", plan.chat.render(plan.prompts[0].messages))
-    busy = busy_share()
-    warnings = []
-    if plan.device.type == "cpu" and busy > BUSY:
-        warnings.append(
-            f"Other work kept {busy:.0%} of this machine's processor busy when the run started: "
-            "its timings are not reliable."
-        )
-        print(warnings[0], file=sys.stderr)
+    warnings = busy_warnings(plan.device)
     plan.folder.write_json("provenance.json", provenance(plan, argv) | {"warnings": warnings})
+
+
+def busy_warnings(device: torch.device) -> list[str]:
+    """A sentence, also on stderr, where other work makes timings on the CPU unreliable."""
+    busy = busy_share()
+    if device.type != "cpu" or busy <= BUSY:
+        return []
+    said = (
+        f"Other work kept {busy:.0%} of this machine's processor busy when the run started: "
+        "its timings are not reliable."
+    )
+    print(said, file=sys.stderr)
+    return [said]
 
 
 def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol, TypeVar
 
 import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel
@@ -46,21 +48,38 @@ def load_pair(
     max_length: int,
 ) -> Pair:
     """Load the weights of a described pair for texts of up to `max_length` tokens."""
-    whole = _load(target, engine)
-    models = [_skipping(whole, target.ref)]
-    if draft is not None:
-        # A draft that only leaves layers out shares the target's tensors.
-        same = replace(draft.ref, skip_layers=None) == replace(target.ref, skip_layers=None)
-        base = same_weights(whole) if same else _load(draft, engine)
-        models.append(_skipping(base, draft.ref))
+    models = load_models(target, draft, partial(load, engine=engine))
     # Counted first, because an engine may rewire what it is given.
     footprints = [footprint(model) for model in models]
-    on_target, on_draft = _on_engine(models, vocab_size, engine, max_length)
+    on_target, on_draft = on_engine(models, vocab_size, engine, max_length)
     small = None if draft is None else footprints[1]
-    return Pair(on_target, on_draft, whole.dtype, footprints[0], small)
+    return Pair(on_target, on_draft, models[0].dtype, footprints[0], small)
 
 
-def _on_engine(
+class Known(Protocol):
+    """What is known of a model before it is loaded."""
+
+    @property
+    def ref(self) -> ModelRef: ...
+
+
+Info = TypeVar("Info", bound=Known)
+
+
+def load_models(
+    target: Info, draft: Info | None, load: Callable[[Info], PreTrainedModel]
+) -> list[PreTrainedModel]:
+    """The target, and the draft if there is one, on the same tensors if it is the same model."""
+    whole = load(target)
+    models = [_skipping(whole, target.ref)]
+    if draft is not None:
+        same = replace(draft.ref, skip_layers=None) == replace(target.ref, skip_layers=None)
+        base = same_weights(whole) if same else load(draft)
+        models.append(_skipping(base, draft.ref))
+    return models
+
+
+def on_engine(
     models: Sequence[PreTrainedModel], vocab_size: int, engine: EngineConfig, max_length: int
 ) -> tuple[Target, CachedModel | None]:
     """A target and, if there is a second model, a draft."""
@@ -75,13 +94,21 @@ def _skipping(model: PreTrainedModel, ref: ModelRef) -> PreTrainedModel:
     return without_layers(model, *ref.skip_layers) if ref.skip_layers else model
 
 
-def _load(info: ModelInfo, engine: EngineConfig) -> PreTrainedModel:
-    name = info.ref.device if info.ref.device != "auto" else engine.device
+def device_and_dtype(
+    ref: ModelRef, engine: EngineConfig, stored: torch.dtype
+) -> tuple[torch.device | None, torch.dtype]:
+    """Where a model goes, None for all cards in turn, and the type that its weights get there."""
+    name = ref.device if ref.device != "auto" else engine.device
     device = None if name == "balanced" else resolve_device(name)
-    chosen = info.ref.dtype if info.ref.dtype != "auto" else engine.dtype
+    chosen = ref.dtype if ref.dtype != "auto" else engine.dtype
     on_cpu = device is not None and device.type == "cpu"
-    automatic = torch.float32 if on_cpu else info.stored_dtype
-    dtype = automatic if chosen == "auto" else DTYPES[chosen]
+    automatic = torch.float32 if on_cpu else stored
+    return device, automatic if chosen == "auto" else DTYPES[chosen]
+
+
+def load(info: ModelInfo, engine: EngineConfig) -> PreTrainedModel:
+    """The weights of one described model."""
+    device, dtype = device_and_dtype(info.ref, engine, info.stored_dtype)
     if info.source.kind == "random":
         model = random_model(info.source.location)
         return model.to(device=device, dtype=dtype)  # type: ignore[call-arg]

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import torch
 
-from flybench.config import EngineConfig
+from flybench.config import EngineConfig, ModelRef
 from flybench.core import FlybenchError
-from flybench.engine.description import ModelInfo
 
 DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 
+class Placeable(Protocol):
+    """A model whose configuration is known; see `ModelInfo`."""
+
+    @property
+    def ref(self) -> ModelRef: ...
+
+    @property
+    def graph_refusal(self) -> str | None: ...
+
+
 def choose_engine(
-    engine: EngineConfig, infos: Sequence[ModelInfo], device: torch.device
+    engine: EngineConfig, infos: Sequence[Placeable], device: torch.device
 ) -> tuple[EngineConfig, str | None]:
     """The engine with its kind decided, and a sentence where `auto` could not have its way.
 

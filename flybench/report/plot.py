@@ -9,13 +9,14 @@ from __future__ import annotations
 import base64
 import io
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes as Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 Theme = dict[str, str]
 Draw = Callable[[Axes, Theme], None]
@@ -46,23 +47,31 @@ def plot(
 ) -> Plot:
     """Draw with `draw` on fresh axes, once for each form; inches."""
 
-    def render(theme: Theme, kind: str) -> bytes:
-        with warnings.catch_warnings(), rc_context(_style(theme)):
-            warnings.filterwarnings("ignore", message="Glyph .* missing")
-            figure = Figure(figsize=(width, height), layout="constrained")
-            draw(figure.add_subplot(), theme)
-            stream = io.BytesIO()
-            background = "none" if kind == "svg" else theme["page"]
-            # No date, so that the same run gives the same file.
-            metadata = {"Date": None} if kind == "svg" else {}
-            figure.savefig(stream, format=kind, dpi=160, facecolor=background, metadata=metadata)
-        return stream.getvalue()
-
     light, dark = (
-        f"data:image/svg+xml;base64,{base64.b64encode(render(theme, 'svg')).decode()}"
-        for theme in (LIGHT, DARK)
+        f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+        for svg in (_render((draw,), theme, "svg", width, height) for theme in (LIGHT, DARK))
     )
-    return Plot(name, alt, caption, light, dark, render(LIGHT, "png"))
+    return Plot(name, alt, caption, light, dark, png((draw,), width, height))
+
+
+def png(panels: Sequence[Draw], width: float, height: float) -> bytes:
+    """Panels side by side on one vertical axis, as a PNG for light pages; inches."""
+    return _render(panels, LIGHT, "png", width, height)
+
+
+def _render(panels: Sequence[Draw], theme: Theme, kind: str, width: float, height: float) -> bytes:
+    with warnings.catch_warnings(), rc_context(_style(theme)):
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        figure = Figure(figsize=(width, height), layout="constrained")
+        axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+        for draw, each in zip(panels, axes, strict=True):
+            draw(each, theme)
+        stream = io.BytesIO()
+        background = "none" if kind == "svg" else theme["page"]
+        # No date, so that the same run gives the same file.
+        metadata = {"Date": None} if kind == "svg" else {}
+        figure.savefig(stream, format=kind, dpi=160, facecolor=background, metadata=metadata)
+    return stream.getvalue()
 
 
 def legend_below(axes: Axes, columns: int = 1) -> None:
@@ -70,6 +79,15 @@ def legend_below(axes: Axes, columns: int = 1) -> None:
     figure = axes.get_figure(root=True)
     assert figure is not None, "axes without a figure have no legend"
     figure.legend(loc="outside lower left", ncols=columns)
+
+
+def log_scales(axes: Axes, across: Sequence[int]) -> None:
+    """Logarithmic axes with plain numbers: `across` on the horizontal one, 1, 2 and 5 up."""
+    axes.set(xscale="log", yscale="log")
+    axes.set_xticks(across, [f"{tick:,}" for tick in across])
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:,g}")
+    axes.minorticks_off()
 
 
 def _style(theme: Theme) -> Any:

@@ -1,0 +1,57 @@
+"""What a step costs for two architectures with random weights; prints one JSON line.
+
+    python benchmarks/latency.py [--target llama-8b] [--draft llama-1b] [--k 15] [--engine auto]
+
+The measurement of `flybench latency`, without its configuration, table and plot: the line is what
+latency.json holds, and `flybench latency --acceptance RUN FILE` reads it. Names are those of
+`flybench/engine/shapes.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+import torch
+import transformers
+
+from flybench.config import (
+    DraftConfig,
+    EngineConfig,
+    MethodConfig,
+    ModelConfig,
+    ModelRef,
+    VerifyConfig,
+)
+from flybench.engine.placement import resolve_device
+from flybench.latency.measure import measure
+from flybench.latency.pair import load_costed
+from flybench.measure import Clock
+from flybench.sampling import Sampling
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--target", default="llama-8b")
+    parser.add_argument("--draft", default="llama-1b")
+    parser.add_argument("--k", type=int, default=15)
+    parser.add_argument("--engine", default="auto")
+    options = parser.parse_args()
+    target, draft = (ModelRef(name, shape=name) for name in (options.target, options.draft))
+    config = ModelConfig(f"{options.target}+{options.draft}", target, draft)
+    method = MethodConfig("fly", options.k, DraftConfig("model"), VerifyConfig("fly"))
+    device = resolve_device("auto")
+    pair = load_costed(config, True, EngineConfig(options.engine), "random", device)
+    line = {
+        "benchmark": "latency",
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        **measure(pair, method, Sampling(), Clock(device)),
+    }
+    print(json.dumps(line))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

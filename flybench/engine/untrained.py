@@ -1,0 +1,80 @@
+"""A pair with the architectures of a configured one and random weights: nothing is fetched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
+
+from flybench.bandwidth import free_bytes
+from flybench.config import EngineConfig, ModelRef
+from flybench.core import FlybenchError
+from flybench.engine.description import read_with
+from flybench.engine.graph.support import refusal
+from flybench.engine.loading import device_and_dtype
+from flybench.engine.random_models import random_model
+from flybench.engine.shapes import SHAPES, random_weights, shape_config
+from flybench.engine.source import local_folder, locate
+
+GB = 1e9
+
+
+@dataclass(frozen=True)
+class Untrained:
+    """An architecture that random numbers will fill."""
+
+    ref: ModelRef
+    config: PretrainedConfig
+
+    @property
+    def graph_refusal(self) -> str | None:
+        return refusal(self.config)
+
+
+def architecture(ref: ModelRef) -> Untrained:
+    """That of the shape which `ref` names, else of the model's own config.json.
+
+    It is built in one place: a target that would be spread over the cards goes to the first.
+
+    Raises:
+        FlybenchError: there is no such shape, or no configuration to be found.
+    """
+    placed = replace(ref, device="auto") if ref.device == "balanced" else ref
+    return Untrained(placed, shape_config(ref.shape) if ref.shape else _own_config(ref))
+
+
+def fill(info: Untrained, engine: EngineConfig) -> PreTrainedModel:
+    """The model with random weights, made where it will run.
+
+    Raises:
+        FlybenchError: the weights do not fit there.
+    """
+    device, dtype = device_and_dtype(info.ref, engine, stored=torch.bfloat16)
+    assert device is not None, "an untrained model stands on one device"
+    with torch.device("meta"):
+        empty = AutoModelForCausalLM.from_config(info.config)
+    needed = sum(weight.numel() for weight in empty.parameters()) * dtype.itemsize
+    free = free_bytes(device)
+    if needed > free:
+        raise FlybenchError(
+            f"The weights of {info.ref.shape or info.ref.path} take {needed / GB:.1f} GB as "
+            f"{dtype} and {device} has {free / GB:.1f} GB free: choose a smaller model, or "
+            "engine.dtype=bf16."
+        )
+    return random_weights(info.config, dtype, device)
+
+
+def _own_config(ref: ModelRef) -> PretrainedConfig:
+    source = locate(ref)
+    if source.kind == "random":
+        return random_model(source.location).config
+    if source.kind != "hub":
+        return read_with(AutoConfig, ref, local_folder(source))
+    try:  # the hub gives this one file alone
+        return read_with(AutoConfig, ref, Path(source.location), revision=source.revision)
+    except FlybenchError as error:
+        raise FlybenchError(
+            f"{str(error).rstrip('.')}, or set its shape to one of {', '.join(SHAPES)}."
+        ) from error

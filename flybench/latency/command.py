@@ -1,0 +1,78 @@
+"""`flybench latency`: measure what a step costs, or project a run's rounds at such costs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from flybench.arguments import Parser
+from flybench.checks import allow
+from flybench.compose import cells, parse_request
+from flybench.config import RunConfig, digest
+from flybench.latency.costs import FILE
+from flybench.latency.figure import figure
+from flybench.latency.measure import Result, measure
+from flybench.latency.pair import WEIGHTS, load_costed
+from flybench.latency.projection import project
+from flybench.latency.table import frame, text
+from flybench.measure import Clock, environment
+from flybench.plan import check_devices
+from flybench.provenance import busy_warnings
+from flybench.records import RunFolder
+
+
+def latency_command(arguments: Sequence[str]) -> int:
+    """Print, and for a measurement also write, what the arguments ask for."""
+    if any(argument.startswith("--acceptance") for argument in arguments):
+        return _project(arguments)
+    weights = WEIGHTS[0]
+    rest = []
+    for argument in arguments:
+        name, _, value = argument.partition("=")
+        if name == "weights":
+            weights = value
+        else:
+            rest.append(argument)
+    allow("weights", weights, WEIGHTS)
+    for config in cells(parse_request(rest)):
+        _measure(config, weights)
+    return 0
+
+
+def _measure(config: RunConfig, weights: str) -> None:
+    device = check_devices(config)
+    warnings = busy_warnings(device)
+    pair = load_costed(
+        config.model, config.method.needs_draft_model, config.engine, weights, device
+    )
+    result = measure(pair, config.method, config.sampling.rule(), Clock(device))
+    result |= {"warnings": warnings, "environment": environment(device)}
+    folder = RunFolder(Path(config.out).expanduser() / _name(config, result))
+    table = frame(result)
+    folder.write_json(FILE, result)
+    folder.write("latency.csv", table.to_csv(index=False))
+    title = f"{pair.name} on {result['device']}, engine {pair.engine.kind}, {weights} weights"
+    (folder.path / "latency.png").write_bytes(figure(table, title))
+    print(f"{text(result)}\n\n{folder.path}")
+
+
+def _name(config: RunConfig, result: Result) -> str:
+    """The same settings on the same device take the same folder."""
+    identity = config.identity()
+    decisive = [identity[name] for name in ("model", "method", "sampling")]
+    decisive += [asdict(config.engine), result["device"], result["engine"], result["weights"]]
+    device = re.sub(r"\W+", "-", result["device"]).strip("-")
+    return f"latency-{config.model.name}-{device}-{digest(decisive)[:8]}"
+
+
+def _project(arguments: Sequence[str]) -> int:
+    parser = Parser("latency")
+    parser.add_argument("--acceptance", type=Path, required=True, metavar="RUN")
+    parser.add_argument("--force", action="store_true")
+    parser.add_argument("costs", nargs="*", type=Path)
+    asked = parser.parse_args(list(arguments))
+    folder = RunFolder.existing(asked.acceptance)
+    print("\n\n".join(project(folder, path, asked.force) for path in asked.costs or [None]))
+    return 0

@@ -1,0 +1,60 @@
+"""A whole measurement: one plain object, which is what latency.json holds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from tqdm import tqdm
+
+from flybench.config import MethodConfig
+from flybench.latency.decoding import decoding_costs
+from flybench.latency.pair import CostedPair
+from flybench.latency.points import BASE, points
+from flybench.latency.sweep import Rates, sweep
+from flybench.latency.timing import effort
+from flybench.measure import Clock, device_name, peak_memory_bytes, reset_peak_memory
+from flybench.sampling import Sampling
+
+Result = dict[str, Any]
+# Figures beside the points: a draft, two verdicts, and the rounds of AR and the method.
+OTHERS = 5
+
+
+def measure(pair: CostedPair, method: MethodConfig, sampling: Sampling, clock: Clock) -> Result:
+    """Time every point of every model, then what decoding is made of.
+
+    Times are seconds, sizes bytes, rates bytes or operations a second; unknown figures are None.
+    """
+    device = pair.models["target"].model.device
+    where = points(method.k)
+    spent = effort(device.type, len(where) * len(pair.models) + OTHERS)
+    rates: dict[tuple[torch.device, torch.dtype], Rates] = {}
+    models, rows = {}, []
+    with tqdm(total=len(where) * len(pair.models) + 1, desc="latency", disable=None) as bar:
+        for role, costed in pair.models.items():
+            place = costed.model.device, costed.model.dtype
+            rates[place] = rates.get(place) or Rates.of(*place)
+            models[role] = costed.facts | asdict(rates[place])
+            rows += sweep(costed, pair, where, rates[place], clock, spent, bar.update)
+        reset_peak_memory(device)
+        costs = decoding_costs(pair, method, sampling, clock, spent)
+        bar.update()
+    return {
+        "model": pair.name,
+        "device": device_name(device),
+        "device_type": device.type,
+        "engine": pair.engine.kind,
+        "engine_note": pair.note,
+        "dtype": pair.engine.dtype,
+        "weights": pair.weights,
+        "models": models,
+        "method": asdict(method),
+        "sampling": asdict(sampling),
+        "base": asdict(BASE),
+        "effort": str(spent),
+        "points": rows,
+        **costs,
+        "peak_memory_bytes": peak_memory_bytes(device),
+    }

@@ -1,0 +1,85 @@
+"""The pair to be costed, with its own weights or with random ones of the same shapes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel
+
+from flybench.config import EngineConfig, ModelConfig
+from flybench.engine.demand import Demand
+from flybench.engine.description import describe_pair
+from flybench.engine.loading import load, load_models
+from flybench.engine.placement import choose_engine
+from flybench.engine.untrained import architecture, fill
+
+ROLES = ("target", "draft")
+WEIGHTS = ("own", "random")
+REF = ("path", "skip_layers", "shape")
+
+
+@dataclass(frozen=True)
+class CostedModel:
+    """A loaded model; `facts` say which, and how large it is."""
+
+    role: str
+    facts: dict[str, Any]
+    model: PreTrainedModel
+    context_limit: int
+    demand: Demand
+
+
+@dataclass(frozen=True)
+class CostedPair:
+    """The models of a pair by role; `engine` has its kind decided, `note` says why if need be."""
+
+    name: str
+    weights: str
+    engine: EngineConfig
+    note: str | None
+    models: dict[str, CostedModel]
+    vocab_size: int
+
+
+def load_costed(
+    config: ModelConfig, with_draft: bool, engine: EngineConfig, weights: str, device: torch.device
+) -> CostedPair:
+    """Load the target and, `with_draft`, the draft; `weights` is `own` or `random`.
+
+    Raises:
+        FlybenchError: a model cannot be found, fetched, or put where it belongs.
+    """
+    refs = [config.target, *([config.draft] if with_draft and config.draft else [])]
+    if weights == "random":
+        shapes = [architecture(ref) for ref in refs]
+        chosen, note = choose_engine(engine, shapes, device)
+        second = shapes[1] if len(shapes) > 1 else None
+        models = load_models(shapes[0], second, partial(fill, engine=chosen))
+        vocab = min(info.config.get_text_config().vocab_size for info in shapes)
+    else:
+        target, draft, vocab = describe_pair(config, with_draft)
+        infos = [info for info in (target, draft) if info is not None]
+        chosen, note = choose_engine(engine, infos, device)
+        models = load_models(target, draft, partial(load, engine=chosen))
+    named = {
+        role: _costed(role, {name: asdict(ref)[name] for name in REF}, model)
+        for role, ref, model in zip(ROLES, refs, models, strict=False)
+    }
+    return CostedPair(config.name, weights, chosen, note, named, vocab)
+
+
+def _costed(role: str, ref: dict[str, Any], model: PreTrainedModel) -> CostedModel:
+    demand = Demand.of(model)
+    facts = ref | {
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "device": str(model.device),
+        "resident_bytes": model.get_memory_footprint(),
+        "parameters": demand.parameters,
+        "weight_bytes": demand.weight_bytes,
+        "kv_bytes_per_token": demand.kv_bytes_per_token,
+    }
+    limit = model.config.get_text_config().max_position_embeddings
+    return CostedModel(role, facts, model, limit, demand)

@@ -1,0 +1,136 @@
+"""The speed-up that a run's recorded rounds would give at other costs.
+
+A projection is no measurement: it keeps the acceptance of the run and replaces its times. Tokens a
+second of the method over those of AR, with an interval over samples that both finished.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from flybench.compose import read_yaml
+from flybench.core import FlybenchError
+from flybench.frames import round_frame
+from flybench.latency.costs import (
+    FILE,
+    RoundCosts,
+    measured_costs,
+    read_costs,
+    recorded_costs,
+)
+from flybench.latency.measure import Result
+from flybench.latency.table import aligned
+from flybench.records import RunFolder
+from flybench.report.text import NONE, interval, number
+from flybench.stats import Floats, Interval, bootstrap
+from flybench.summary import summarise
+
+Row = dict[str, Any]
+
+
+def project(folder: RunFolder, path: Path | None, force: bool) -> str:
+    """A table and its assumptions, for every method of the run, at the costs of `path`.
+
+    Without a path: the newest measurement beside the run of its model, device and engine, else the
+    run's own times. `force` accepts the costs of another model.
+
+    Raises:
+        FlybenchError: the costs are another model's, lack something, or the run has no pairs.
+    """
+    known = folder.provenance()
+    path = path or newest(folder, known)
+    result = None if path is None else _allowed(folder, known, path, force)
+    lines = [["method", "tau", "gamma", "speed-up (projection)", "speed-up (measured)", "error"]]
+    told: list[str] = []
+    plain = round_frame(folder, "ar")
+    for row in summarise(folder):
+        rounds, method = round_frame(folder, row["method"]), known["method_config"]
+        if row["method"] == "ar" or not row["n_paired"]:
+            continue
+        costs = (
+            recorded_costs(plain, rounds, method, known)
+            if result is None
+            else measured_costs(result, str(path), method, rounds)
+        )
+        comparable = costs.machine == (known["device"], known["engine"])
+        lines.append(_line(row, projection(plain, rounds, costs, method["k"]), comparable))
+        told.append(f"projection: rounds of {folder.path}, costs of {costs.source}.")
+        told.append(f"It assumes that {', and that '.join(costs.assumed)}.")
+    if len(lines) == 1:
+        raise FlybenchError(
+            f"{folder.path} has no sample that both AR and another method finished: continue it "
+            "with the same `flybench run`, or choose another run."
+        )
+    return "\n".join((aligned(lines), *told))
+
+
+def projection(
+    plain: pd.DataFrame, rounds: pd.DataFrame, costs: RoundCosts, k: int
+) -> tuple[float, Interval | None]:
+    """Tokens a second of `rounds` over those of AR's rounds `plain`, both at `costs`."""
+    timed = (
+        plain.assign(seconds=costs.ar_round_s),
+        rounds.assign(seconds=costs.seconds(rounds["drafted"].to_numpy(dtype=float), k)),
+    )
+    ar, own = (frame.groupby("sample_id")[["emitted", "seconds"]].sum() for frame in timed)
+    pairs = ar.join(own, how="inner", lsuffix="_ar")
+    names = ("emitted_ar", "seconds_ar", "emitted", "seconds")
+    columns = [pairs[name].to_numpy(dtype=float) for name in names]
+    point = _speedup(*(column.sum(keepdims=True) for column in columns))
+    return float(point[0]), bootstrap(_speedup, *columns)
+
+
+def _speedup(n_ar: Floats, t_ar: Floats, n: Floats, t: Floats) -> Floats:
+    return (n / t) / (n_ar / t_ar)
+
+
+def _allowed(folder: RunFolder, known: Row, path: Path, force: bool) -> Result:
+    result = read_costs(path)
+    if not same_model(result, known) and not force:
+        raise FlybenchError(
+            f"{path} holds costs of {result['model']} and {folder.path} ran {known['model']}: "
+            "choose costs of that pair, or add --force to apply these to its rounds on purpose."
+        )
+    return result
+
+
+def newest(folder: RunFolder, known: Row) -> Path | None:
+    """The latest measurement beside a run of its model, dtype, device and engine, if any."""
+    dtype = read_yaml(folder.config_file).get("engine", {}).get("dtype")
+    wanted = (known["device"], known["engine"], dtype)
+    files = sorted(folder.path.parent.glob(f"latency-*/{FILE}"), key=lambda f: f.stat().st_mtime)
+    for file in reversed(files):
+        result = read_costs(file)
+        where = (result["device"], result["engine"], result["dtype"])
+        if same_model(result, known) and where == wanted:
+            return file
+    return None
+
+
+def same_model(result: Result, known: Row) -> bool:
+    """Whether a measurement is of the pair that ran: by its name, its paths and its layers."""
+    if result["model"] != known["model"]:
+        return False
+    roles = [role for role, ref in known["models"].items() if ref and role in result["models"]]
+    return all(
+        result["models"][role].get(name) == known["models"][role].get(name)
+        for role in roles
+        for name in ("path", "skip_layers")
+    )
+
+
+def _line(row: Row, projected: tuple[float, Interval | None], comparable: bool) -> list[str]:
+    point, ends = projected
+    measured = row["speedup_throughput"]
+    error = point / measured - 1 if comparable and measured else None
+    return [
+        row["method"],
+        number(row["tau_pooled"]),
+        number(row["gamma"], 1),
+        f"{number(point)} {interval(ends)}".strip(),
+        f"{number(measured)} {interval(row['speedup_throughput_ci'])}".strip(),
+        NONE if error is None else f"{100 * error:+.1f} %",
+    ]
