@@ -23,6 +23,9 @@ class Bench(Protocol):
         It can be repeated: the cache forgets what a pass has read.
         """
 
+    def close(self) -> None:
+        """Let go of the cache; the passes are of no use any more."""
+
 
 class EagerBench(EagerModel):
     """A `Bench` on the eager engine."""
@@ -51,6 +54,9 @@ class EagerBench(EagerModel):
             return Rows(logits, RowStatistics.of(logits))
 
         return work
+
+    def close(self) -> None:
+        self.reset()
 
 
 def open_bench(

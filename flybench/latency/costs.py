@@ -37,13 +37,11 @@ class RoundCosts:
 
     D is n · `draft_token_s`, or `draft_s` a round for drafters without a model; V interpolates
     `verify_s`, a pass and its verdict, between `widths`; o is `other_s`. `padded` engines verify
-    in passes of one token or of a whole draft. `source` and `assumed` are told with every result;
-    `machine` is a device and an engine.
+    in passes of one token or of a whole draft. `source` and `assumed` are told with every result.
     """
 
     source: str
     assumed: tuple[str, ...]
-    machine: tuple[str, str]
     widths: Floats
     verify_s: Floats
     draft_token_s: float
@@ -98,24 +96,24 @@ def measured_costs(
     kind, rule = method["draft"]["kind"], method["verify"]["kind"]
     models = kind in DRAFT_MODEL_KINDS
     verdicts, drafts = result["verdicts"], result["draft"]
-    if verdicts is None or (models and drafts is None):
-        raise FlybenchError(
-            f"{source} was measured with method={result['method']['name']}, so it has no costs of "
-            f"{method['name']}: measure with `flybench latency method={method['name']}`."
-        )
     passes = {
         row["width"]: row["median_s"]
         for row in result["points"]
         if row["model"] == "target" and row["varied"] in ("base", "width") and row["median_s"]
     }
+    if verdicts is None or (models and drafts is None) or 1 not in passes:
+        raise FlybenchError(
+            f"{source} was measured with method={result['method']['name']} and lacks costs of "
+            f"{method['name']}: measure with `flybench latency method={method['name']}`."
+        )
     widths = np.array(sorted(passes), dtype=float)
     times = np.array([passes[width] for width in widths])
     plain, own = (result["rounds"][name] for name in ("ar", result["method"]["name"]))
     idle = plain["draft"]["median_s"] + plain["other"]["median_s"]
     return RoundCosts(
-        source=f"{source} ({result['device']}, {result['engine']}, {result['weights']} weights)",
+        source=f"{source} ({result['model']} on {result['device']}, engine {result['engine']}, "
+        f"{result['weights']} weights)",
         assumed=_assumptions(result, method),
-        machine=(result["device"], result["engine"]),
         widths=widths,
         verify_s=times + verdicts[rule]["median_s"],
         draft_token_s=drafts["median_s"] / result["method"]["k"] if models else 0.0,
@@ -126,13 +124,8 @@ def measured_costs(
     )
 
 
-def recorded_costs(
-    plain: pd.DataFrame, rounds: pd.DataFrame, method: dict[str, Any], known: dict[str, Any]
-) -> RoundCosts:
-    """Mean costs of the recorded rounds themselves: `plain` are AR's, `rounds` the method's.
-
-    `known` is the run's provenance.
-    """
+def recorded_costs(plain: pd.DataFrame, rounds: pd.DataFrame, method: dict[str, Any]) -> RoundCosts:
+    """Mean costs of the recorded rounds themselves: `plain` are AR's, `rounds` the method's."""
     models = method["draft"]["kind"] in DRAFT_MODEL_KINDS
     everything = pd.concat([plain, rounds])
     verify = everything.groupby("drafted")["verify_s"].mean().sort_index()
@@ -140,7 +133,6 @@ def recorded_costs(
     return RoundCosts(
         source="the run's own recorded times",
         assumed=("every round costs the mean of its kind",),
-        machine=(known["device"], known["engine"]),
         widths=verify.index.to_numpy(dtype=float) + 1,
         verify_s=verify.to_numpy(dtype=float),
         draft_token_s=rounds["draft_s"].sum() / rounds["drafted"].sum() if models else 0.0,

@@ -12,7 +12,7 @@ from flybench.config import MethodConfig
 from flybench.latency.decoding import decoding_costs
 from flybench.latency.pair import CostedPair
 from flybench.latency.points import BASE, points
-from flybench.latency.sweep import Rates, sweep
+from flybench.latency.sweep import Rates, Sweep
 from flybench.latency.timing import effort
 from flybench.measure import Clock, device_name, peak_memory_bytes, reset_peak_memory
 from flybench.sampling import Sampling
@@ -37,7 +37,8 @@ def measure(pair: CostedPair, method: MethodConfig, sampling: Sampling, clock: C
             place = costed.model.device, costed.model.dtype
             rates[place] = rates.get(place) or Rates.of(*place)
             models[role] = costed.facts | asdict(rates[place])
-            rows += sweep(costed, pair, where, rates[place], clock, spent, bar.update)
+            sweep = Sweep(costed, pair, rates[place], clock, spent)
+            rows += sweep.rows(where, bar.update)
         reset_peak_memory(device)
         costs = decoding_costs(pair, method, sampling, clock, spent)
         bar.update()

@@ -34,7 +34,7 @@ Row = dict[str, Any]
 def project(folder: RunFolder, path: Path | None, force: bool) -> str:
     """A table and its assumptions, for every method of the run, at the costs of `path`.
 
-    Without a path: the newest measurement beside the run of its model, device and engine, else the
+    Without a path: the newest measurement beside the run of its pair, device and engine, else the
     run's own times. `force` accepts the costs of another model.
 
     Raises:
@@ -46,16 +46,16 @@ def project(folder: RunFolder, path: Path | None, force: bool) -> str:
     lines = [["method", "tau", "gamma", "speed-up (projection)", "speed-up (measured)", "error"]]
     told: list[str] = []
     plain = round_frame(folder, "ar")
+    comparable = result is None or (same_model(result, known) and same_machine(result, known))
     for row in summarise(folder):
         rounds, method = round_frame(folder, row["method"]), known["method_config"]
         if row["method"] == "ar" or not row["n_paired"]:
             continue
         costs = (
-            recorded_costs(plain, rounds, method, known)
+            recorded_costs(plain, rounds, method)
             if result is None
             else measured_costs(result, str(path), method, rounds)
         )
-        comparable = costs.machine == (known["device"], known["engine"])
         lines.append(_line(row, projection(plain, rounds, costs, method["k"]), comparable))
         told.append(f"projection: rounds of {folder.path}, costs of {costs.source}.")
         told.append(f"It assumes that {', and that '.join(costs.assumed)}.")
@@ -100,12 +100,11 @@ def _allowed(folder: RunFolder, known: Row, path: Path, force: bool) -> Result:
 def newest(folder: RunFolder, known: Row) -> Path | None:
     """The latest measurement beside a run of its model, dtype, device and engine, if any."""
     dtype = read_yaml(folder.config_file).get("engine", {}).get("dtype")
-    wanted = (known["device"], known["engine"], dtype)
     files = sorted(folder.path.parent.glob(f"latency-*/{FILE}"), key=lambda f: f.stat().st_mtime)
     for file in reversed(files):
         result = read_costs(file)
-        where = (result["device"], result["engine"], result["dtype"])
-        if same_model(result, known) and where == wanted:
+        same = same_model(result, known) and same_machine(result, known)
+        if same and result["dtype"] == dtype:
             return file
     return None
 
@@ -120,6 +119,11 @@ def same_model(result: Result, known: Row) -> bool:
         for role in roles
         for name in ("path", "skip_layers")
     )
+
+
+def same_machine(result: Result, known: Row) -> bool:
+    """Whether a measurement and a run had the same device and engine."""
+    return all(result[name] == known[name] for name in ("device", "engine"))
 
 
 def _line(row: Row, projected: tuple[float, Interval | None], comparable: bool) -> list[str]:

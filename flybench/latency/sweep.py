@@ -12,6 +12,7 @@ import torch
 
 from flybench.bandwidth import free_bytes, multiply_rate, read_bandwidth
 from flybench.engine.bench import Bench, open_bench
+from flybench.engine.graph.capture import compiles
 from flybench.latency.pair import CostedModel, CostedPair
 from flybench.latency.points import Point
 from flybench.latency.timing import Effort, Spread, time_calls
@@ -34,40 +35,51 @@ class Rates:
         return cls(read_bandwidth(device), multiply_rate(device, dtype))
 
 
-def sweep(
-    costed: CostedModel,
-    pair: CostedPair,
-    points: Sequence[Point],
-    rates: Rates,
-    clock: Clock,
-    effort: Effort,
-    tick: Callable[[], object],
-) -> list[Row]:
-    """One row a point, in their order; a point that does not fit has a `note` and no time."""
-    rows: list[Row] = []
-    # Points of one cache in turn, because on the graph engine every new cache is compiled for.
-    for (context, batch), group in groupby(points, lambda point: (point.context, point.batch)):
-        release()
-        memory = Memory(costed)
+@dataclass(frozen=True)
+class Sweep:
+    """Times the steps of one model of a pair."""
+
+    costed: CostedModel
+    pair: CostedPair
+    rates: Rates
+    clock: Clock
+    effort: Effort
+
+    def rows(self, points: Sequence[Point], tick: Callable[[], object]) -> list[Row]:
+        """One row a point, in their order; a point that does not fit has a `note` and no time."""
+        if compiles(self.costed.model.device):
+            torch._dynamo.reset()  # a process keeps only so many compiled passes
+        found: list[Row] = []
+        # Points of one cache in turn, because on the graph engine every new cache is compiled for.
+        for _, group in groupby(points, lambda point: (point.context, point.batch)):
+            found += self._same_cache(list(group), tick)
+            release()
+        return found
+
+    def _same_cache(self, points: Sequence[Point], tick: Callable[[], object]) -> list[Row]:
+        found = []
         bench: Bench | None = None
-        for point in group:
-            row = {"model": costed.role} | asdict(point) | dict.fromkeys(MEASURED)
-            row |= floors(costed, point, rates)
-            row["note"] = refusal(costed, pair, point)
+        memory = Memory(self.costed)
+        for point in points:
+            row = {"model": self.costed.role} | asdict(point) | dict.fromkeys(MEASURED)
+            row |= floors(self.costed, point, self.rates)
+            row["note"] = refusal(self.costed, self.pair, point, opened=bench is not None)
             if row["note"] is None:
                 try:
-                    bench = bench or open_bench(
-                        pair.engine.kind, costed.model, pair.vocab_size, context, batch
-                    )
-                    row |= time_calls(bench.step(point.width), clock, effort).plain()
+                    bench = bench or self._open(point)
+                    row |= time_calls(bench.step(point.width), self.clock, self.effort).plain()
                     row["memory_bytes"] = memory.peak()
                 except torch.OutOfMemoryError:
                     row["note"] = TOO_LARGE
-            rows.append(row)
+            found.append(row)
             tick()
-        bench = None
-    release()
-    return rows
+        if bench is not None:
+            bench.close()
+        return found
+
+    def _open(self, point: Point) -> Bench:
+        kind, vocab_size = self.pair.engine.kind, self.pair.vocab_size
+        return open_bench(kind, self.costed.model, vocab_size, point.context, point.batch)
 
 
 class Memory:
@@ -103,15 +115,19 @@ def floors(costed: CostedModel, point: Point, rates: Rates) -> Row:
     return {"bytes_floor_s": by_bytes, "operations_floor_s": by_operations, "binds": binds}
 
 
-def refusal(costed: CostedModel, pair: CostedPair, point: Point) -> str | None:
-    """Why a point cannot be measured, known before it is tried; None if nothing speaks against."""
+def refusal(costed: CostedModel, pair: CostedPair, point: Point, opened: bool) -> str | None:
+    """Why a point cannot be measured, known before it is tried; None if nothing speaks against.
+
+    `opened` says that its cache is there already.
+    """
     tokens = point.context + point.width
     if tokens > costed.context_limit:
         return f"longer than the model's {costed.context_limit} tokens"
     # The eager engine's cache grows by copying: for a moment it is there twice.
     copies = 1 if pair.engine.kind == "graph" else 2
     needed = copies * costed.demand.cache_bytes(tokens, point.batch)
-    return TOO_LARGE if needed > free_bytes(costed.model.device) else None
+    fits = opened or needed <= free_bytes(costed.model.device)
+    return None if fits else TOO_LARGE
 
 
 def release() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 
 import pytest
 import torch
@@ -49,6 +50,23 @@ def test_a_bench_holds_its_context() -> None:
         for context in (3, 300)
     )
     assert not torch.allclose(near.statistics.entropy, far.statistics.entropy)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_closed_bench_holds_no_cache(kind: str) -> None:
+    model = copy.deepcopy(toys.model("llama"))
+    before = held()
+    bench = open_bench(kind, model, toys.VOCAB, 1000, 8)
+    assert held() - before >= 8 * 1000 * 1024
+    bench.close()
+    assert held() - before < 1000 * 1024
+
+
+def held() -> int:
+    """Bytes of every tensor that lives."""
+    gc.collect()
+    tensors = [found for found in gc.get_objects() if type(found) is torch.Tensor]
+    return sum({t.data_ptr(): t.untyped_storage().nbytes() for t in tensors}.values())
 
 
 def test_a_rewired_model_can_be_rewired_again(arch: str, prompt_ids: list[int]) -> None:

@@ -83,7 +83,7 @@ def test_a_projection_by_hand(folder: RunFolder) -> None:
 def test_a_run_explains_itself(folder: RunFolder) -> None:
     """Its own mean times give the ratio of its own sums, over samples of both."""
     plain, rounds = round_frame(folder, "ar"), round_frame(folder, "fly")
-    costs = recorded_costs(plain, rounds, METHOD, KNOWN)
+    costs = recorded_costs(plain, rounds, METHOD)
     point, _ = projection(plain, rounds, costs, 4)
     assert point == pytest.approx(9 / (1.0 + 4 * 0.1875) * 0.375)
 
@@ -100,11 +100,17 @@ def test_the_newest_costs_of_the_same_pair_and_machine_are_taken(
     said = project(folder, None, force=False)
     assert str(wanted) in said
     assert "speed-up (projection)" in said
-    assert "(a CPU, eager, own weights)" in said
+    assert "(tiny on a CPU, engine eager, own weights)" in said
     assert "context of 256 tokens" in said
     (line,) = [line for line in said.splitlines() if line.startswith("fly")]
     assert line.split()[1:3] == ["2.25", "3.0"]
-    assert line.endswith("%")
+    assert error_of(said).startswith(("+", "-"))
+
+
+def error_of(said: str) -> str:
+    """The last column of the line of fly, without its unit."""
+    (line,) = [line for line in said.splitlines() if line.startswith("fly")]
+    return line.removesuffix(" %").split()[-1]
 
 
 def test_without_costs_the_run_own_times_are_named(folder: RunFolder) -> None:
@@ -117,7 +123,8 @@ def test_costs_of_another_pair_are_refused_unless_meant(folder: RunFolder, tmp_p
         project(folder, path, force=False)
     assert_one_sentence(caught.value, "another", "tiny", "--force")
     said = project(folder, path, force=True)
-    assert str(path) in said
+    assert f"{path} (another on a CPU" in said
+    assert error_of(said) == "—", "what another pair costs explains nothing of this run"
     models = result()["models"]
     models["target"]["path"] = "other-target"
     with pytest.raises(FlybenchError):
@@ -126,8 +133,7 @@ def test_costs_of_another_pair_are_refused_unless_meant(folder: RunFolder, tmp_p
 
 def test_other_machines_are_projected_but_not_compared(folder: RunFolder, tmp_path: Path) -> None:
     said = project(folder, costs_file(tmp_path, device="a GPU").parent, force=False)
-    (line,) = [line for line in said.splitlines() if line.startswith("fly")]
-    assert line.endswith("—")
+    assert error_of(said) == "—"
 
 
 def test_what_is_assumed_is_said(folder: RunFolder, tmp_path: Path) -> None:
@@ -143,7 +149,8 @@ def test_what_is_assumed_is_said(folder: RunFolder, tmp_path: Path) -> None:
     ("changes", "parts"),
     [
         ({"draft": None, "verdicts": None}, ("method=fly", "flybench latency")),
-        ({"draft": None}, ("no costs of fly",)),
+        ({"draft": None}, ("lacks costs of fly",)),
+        ({"points": result()["points"][1:]}, ("lacks costs of fly",)),
         ({"points": result()["points"][:2]}, ("passes of 2 tokens", "passes of 4", "method.k=4")),
     ],
 )

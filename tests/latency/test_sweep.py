@@ -10,7 +10,7 @@ import torch
 
 from flybench.latency import sweep as module
 from flybench.latency.points import BASE, Point
-from flybench.latency.sweep import Memory, Rates, floors, sweep
+from flybench.latency.sweep import Memory, Rates, Sweep, floors
 from flybench.latency.timing import Effort
 from tests.reference.measurements import FakeClock, pair
 
@@ -22,9 +22,8 @@ POINTS = [BASE, Point("width", width=5), Point("context", context=300), Point("b
 def swept(kind: str, points: list[Point]) -> list[dict[str, Any]]:
     made = pair(kind)
     ticks: list[int] = []
-    rows = sweep(
-        made.models["draft"], made, points, RATES, FakeClock(2), EFFORT, lambda: ticks.append(1)
-    )
+    sweep = Sweep(made.models["draft"], made, RATES, FakeClock(2), EFFORT)
+    rows = sweep.rows(points, lambda: ticks.append(1))
     assert len(ticks) == len(points)
     return rows
 

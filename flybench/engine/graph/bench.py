@@ -26,8 +26,9 @@ class GraphBench:
         self._base = torch.tensor([context], device=model.device)
         # Any mask of four axes keeps transformers from building one.
         self._mask = torch.empty(1, 1, 1, 1, device=model.device)
+        self._cursor = Cursor(self._base)
         # As much longer than the text as a cache that serves decoding.
-        install(model, Cursor(self._base), (-(-context // SPLIT) + 1) * SPLIT, batch)
+        install(model, self._cursor, (-(-context // SPLIT) + 1) * SPLIT, batch)
 
     def step(self, width: int) -> Callable[[], Rows]:
         device = self._model.device
@@ -46,3 +47,7 @@ class GraphBench:
             return Rows(logits.float(), row_statistics(logits))
 
         return capture(work, device)
+
+    def close(self) -> None:
+        """The model's layers hold the cache, so they are given the smallest one instead."""
+        install(self._model, self._cursor, SPLIT)
