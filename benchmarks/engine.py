@@ -13,24 +13,23 @@ import argparse
 import copy
 import json
 import math
-import statistics
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
 import torch
-import transformers
+from measuring import machine, milliseconds
 
+from flybench.bandwidth import read_bandwidth
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
 from flybench.core import Draft, Generation
 from flybench.decode import StopRule
 from flybench.engine.eager import EagerModel, EagerTarget
+from flybench.engine.footprint import footprint
 from flybench.engine.graph.model import GraphModel
 from flybench.engine.graph.target import GraphTarget
 from flybench.engine.random_models import random_model
 from flybench.engine.shapes import random_weights, shape_config
-from flybench.measure import device_name
 from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from flybench.verify.fly import FlyVerifier
@@ -48,26 +47,6 @@ METHODS = [
     MethodConfig("nested", 15, DraftConfig("nested"), STRICT),
 ]
 FAMILIES = ("llama", "qwen3", "gemma3")
-
-
-def milliseconds(work: Callable[[], Any], repeats: int = 30) -> float:
-    """Median time of `work` on the device."""
-    times = []
-    for _ in range(repeats):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        work()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end))
-    return statistics.median(times)
-
-
-def read_bandwidth(device: torch.device) -> float:
-    """Bytes per second of reading 4 GB."""
-    buffer = torch.ones(1 << 30, device=device)
-    buffer.sum()
-    return buffer.numel() * 4 / milliseconds(lambda: buffer.sum(), 10) * 1000
 
 
 def divergence(ours: Generation, theirs: Generation) -> dict[str, Any]:
@@ -116,23 +95,13 @@ def check_half(device: torch.device, new_tokens: int) -> dict[str, Any]:
     return {"eager_graph": divergence(plain, eager), "spd_equals_ar": spd.ids == plain.ids}
 
 
-def weight_bytes(model: transformers.PreTrainedModel) -> int:
-    """Bytes of weights that one step reads: all but an embedding that is only looked up."""
-    total = sum(p.numel() * p.element_size() for p in model.parameters())
-    if model.config.tie_word_embeddings:
-        return total
-    return total - sum(
-        p.numel() * p.element_size() for p in model.get_input_embeddings().parameters()
-    )
-
-
 class Bench:
     """One model on the graph engine, filled to `CONTEXT` tokens."""
 
     def __init__(self, shape: str, device: torch.device) -> None:
         config = shape_config(shape)
         model = random_weights(config, torch.bfloat16, device)
-        self.bytes = weight_bytes(model)
+        self.bytes = footprint(model).weight_bytes or 0
         self.vocab = config.vocab_size
         started = time.perf_counter()
         self.model = GraphModel(model, self.vocab, SLOTS)
@@ -148,7 +117,7 @@ class Bench:
 
 
 def measure(options: argparse.Namespace, device: torch.device) -> dict[str, Any]:
-    bandwidth = read_bandwidth(device)
+    bandwidth = read_bandwidth(device) or math.nan
     k, started = options.k, time.perf_counter()
     target, draft = Bench(options.target, device), Bench(options.draft, device)
     spd = MethodConfig("spd", k, DraftConfig("model"), EXACT)
@@ -214,9 +183,7 @@ def main() -> int:
     device = torch.device("cuda")
     line: dict[str, Any] = {
         "benchmark": "engine",
-        "device": device_name(device),
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
+        **machine(device),
     }
     passed = True
     if options.check:

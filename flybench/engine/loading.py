@@ -46,12 +46,12 @@ def load_pair(
     max_length: int,
 ) -> Pair:
     """Load the weights of a described pair for texts of up to `max_length` tokens."""
-    whole = _load(target, engine)
+    whole = load_model(target, engine)
     models = [_skipping(whole, target.ref)]
     if draft is not None:
         # A draft that only leaves layers out shares the target's tensors.
         same = replace(draft.ref, skip_layers=None) == replace(target.ref, skip_layers=None)
-        base = same_weights(whole) if same else _load(draft, engine)
+        base = same_weights(whole) if same else load_model(draft, engine)
         models.append(_skipping(base, draft.ref))
     # Counted first, because an engine may rewire what it is given.
     footprints = [footprint(model) for model in models]
@@ -75,7 +75,8 @@ def _skipping(model: PreTrainedModel, ref: ModelRef) -> PreTrainedModel:
     return without_layers(model, *ref.skip_layers) if ref.skip_layers else model
 
 
-def _load(info: ModelInfo, engine: EngineConfig) -> PreTrainedModel:
+def load_model(info: ModelInfo, engine: EngineConfig) -> PreTrainedModel:
+    """One model where it belongs, in the dtype that its configuration or `engine` says."""
     name = info.ref.device if info.ref.device != "auto" else engine.device
     device = None if name == "balanced" else resolve_device(name)
     chosen = info.ref.dtype if info.ref.dtype != "auto" else engine.dtype
