@@ -25,6 +25,7 @@ from flybench.compose import (
 )
 from flybench.config import RunConfig
 from flybench.core import FlybenchError
+from flybench.engine.placement import use_threads
 from flybench.plan import make_plan
 from flybench.provenance import open_folder
 from flybench.records import RunFolder
@@ -94,6 +95,9 @@ def _run_cell(config: RunConfig, arguments: Sequence[str]) -> int:
     """One run from checks to summary; an error ends this cell alone."""
     try:
         plan = make_plan(config)
+        use_threads(plan.engine)
+        if plan.engine_note:
+            print(plan.engine_note, file=sys.stderr)
         with plan.folder.exclusive():
             open_folder(plan, ["flybench", "run", *arguments])
             if todo := pending(plan):

@@ -177,14 +177,18 @@ class TaskConfig:
 class EngineConfig:
     """How models run: `auto` is graph on CUDA for models that it serves, eager otherwise.
 
-    dtype and device `auto` follow the machine; a model may set its own.
+    dtype and device `auto` follow the machine; a model may set its own. `threads` None means every
+    physical core that the process may use.
     """
 
     kind: str = "auto"
     dtype: str = "auto"
     device: str = "auto"
+    threads: int | None = None
 
     def __post_init__(self) -> None:
+        if self.threads is not None:
+            positive("engine.threads", self.threads)
         allow("engine.kind", self.kind, ("auto", "eager", "graph"))
         allow("engine.dtype", self.dtype, ("auto", "fp32", "bf16", "fp16"))
 

@@ -17,11 +17,9 @@ from flybench.engine.footprint import Footprint, footprint
 from flybench.engine.graph.model import GraphModel
 from flybench.engine.graph.target import GraphTarget
 from flybench.engine.layer_skip import same_weights, without_layers
-from flybench.engine.placement import resolve_device
+from flybench.engine.placement import placed, resolve_dtype
 from flybench.engine.random_models import random_model
 from flybench.engine.source import local_folder
-
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 @dataclass(frozen=True)
@@ -77,23 +75,17 @@ def _skipping(model: PreTrainedModel, ref: ModelRef) -> PreTrainedModel:
 
 def load_model(info: ModelInfo, engine: EngineConfig) -> PreTrainedModel:
     """One model where it belongs, in the dtype that its configuration or `engine` says."""
-    name = info.ref.device if info.ref.device != "auto" else engine.device
-    device = None if name == "balanced" else resolve_device(name)
-    chosen = info.ref.dtype if info.ref.dtype != "auto" else engine.dtype
-    on_cpu = device is not None and device.type == "cpu"
-    automatic = torch.float32 if on_cpu else info.stored_dtype
-    dtype = automatic if chosen == "auto" else DTYPES[chosen]
+    device, dtype = placed(info, engine), resolve_dtype(info, engine)
     if info.source.kind == "random":
         model = random_model(info.source.location)
         return model.to(device=device, dtype=dtype)  # type: ignore[call-arg]
     folder = local_folder(info.source)
-    place = device or "balanced"
     model, found = read_with(
         AutoModelForCausalLM,
         info.ref,
         folder,
         dtype=dtype,
-        device_map=place,
+        device_map=device or "balanced",
         output_loading_info=True,
     )
     # transformers fills what a file lacks with random numbers, and goes on.

@@ -10,7 +10,9 @@ import torch
 from flybench.config import EngineConfig
 from flybench.core import FlybenchError
 from flybench.engine.description import ModelInfo
+from flybench.measure import computes_natively, physical_cores
 
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 
@@ -58,3 +60,34 @@ def resolve_device(name: str) -> torch.device:
             "`flybench doctor`."
         ) from error
     return device
+
+
+def resolve_dtype(info: ModelInfo, engine: EngineConfig) -> torch.dtype:
+    """A model's own setting, else the engine's; `auto` is fp32 on a CPU, else the checkpoint's.
+
+    Raises:
+        FlybenchError: it would run on a processor that only imitates the type, and so more slowly
+            than fp32.
+    """
+    chosen = info.ref.dtype if info.ref.dtype != "auto" else engine.dtype
+    place = placed(info, engine)
+    on_cpu = place is not None and place.type == "cpu"
+    if chosen == "auto":
+        return torch.float32 if on_cpu else info.stored_dtype
+    if on_cpu and not computes_natively(DTYPES[chosen]):
+        raise FlybenchError(
+            f"engine.dtype={chosen} for {info.ref.path} is not allowed on this processor, which "
+            "has no instructions for it: use engine.dtype=fp32."
+        )
+    return DTYPES[chosen]
+
+
+def placed(info: ModelInfo, engine: EngineConfig) -> torch.device | None:
+    """A model's device; None if it is spread over all cards (`balanced`)."""
+    name = info.ref.device if info.ref.device != "auto" else engine.device
+    return None if name == "balanced" else resolve_device(name)
+
+
+def use_threads(engine: EngineConfig) -> None:
+    """Let a CPU model compute on `engine.threads` threads."""
+    torch.set_num_threads(engine.threads or physical_cores())
