@@ -38,9 +38,14 @@ def milliseconds(work: Callable[[], Any], repeats: int = 30) -> float:
     return statistics.median(times)
 
 
-def model_of(name: str, device: torch.device) -> transformers.PreTrainedModel:
-    """A shape with random weights, in bf16 on CUDA and fp32 elsewhere, or a model by its path."""
+def model_of(name: str, device: torch.device, ranks: int = 1) -> transformers.PreTrainedModel:
+    """A shape with random weights, in bf16 on CUDA and fp32 elsewhere, or a model by its path.
+
+    Of several `ranks` under torchrun, each gets its part.
+    """
     if name in SHAPES:
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-        return random_weights(shape_config(name), dtype, device)
-    return load_model(describe(ModelRef(name)), EngineConfig(device=str(device)))
+        return random_weights(shape_config(name), dtype, device, ranks > 1)
+    return load_model(
+        describe(ModelRef(name)), EngineConfig(device=str(device), tp=ranks), ranks > 1
+    )

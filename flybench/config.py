@@ -178,15 +178,17 @@ class EngineConfig:
     """How models run: `auto` is graph on CUDA for models that it serves, eager otherwise.
 
     dtype and device `auto` follow the machine; a model may set its own. `threads` None means every
-    physical core that the process may use.
+    physical core that the process may use; `tp` is the number of ranks that share the target.
     """
 
     kind: str = "auto"
     dtype: str = "auto"
     device: str = "auto"
     threads: int | None = None
+    tp: int = 1
 
     def __post_init__(self) -> None:
+        positive("engine.tp", self.tp)
         if self.threads is not None:
             positive("engine.threads", self.threads)
         allow("engine.kind", self.kind, ("auto", "eager", "graph"))

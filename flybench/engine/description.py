@@ -28,7 +28,8 @@ from flybench.engine.source import Source, fingerprint, local_folder, locate
 class ModelInfo:
     """What is known of a model before its weights are loaded.
 
-    `graph_refusal` says why the graph engine cannot run it, None if it can.
+    `graph_refusal` says why the graph engine cannot run it, None if it can; `key_heads` is how many
+    parts its attention can be split into.
     """
 
     ref: ModelRef
@@ -40,6 +41,7 @@ class ModelInfo:
     stored_dtype: torch.dtype
     files: dict[str, str]
     graph_refusal: str | None
+    key_heads: int
 
 
 def describe(ref: ModelRef) -> ModelInfo:
@@ -78,6 +80,7 @@ def describe(ref: ModelRef) -> ModelInfo:
         stored_dtype=_stored_dtype(source, config),
         files=fingerprint(source),
         graph_refusal=refusal(config),
+        key_heads=getattr(text, "num_key_value_heads", None) or text.num_attention_heads,
     )
 
 

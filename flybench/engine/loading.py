@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel
+from transformers.distributed.configuration_utils import DistributedConfig
 
 from flybench.config import EngineConfig, ModelRef
 from flybench.core import FlybenchError
@@ -15,6 +17,7 @@ from flybench.engine.description import ModelInfo, read_with
 from flybench.engine.eager import EagerModel, EagerTarget
 from flybench.engine.footprint import Footprint, footprint
 from flybench.engine.graph.model import GraphModel
+from flybench.engine.graph.shards import shard
 from flybench.engine.graph.target import GraphTarget
 from flybench.engine.layer_skip import same_weights, without_layers
 from flybench.engine.placement import placed, resolve_dtype
@@ -44,7 +47,7 @@ def load_pair(
     max_length: int,
 ) -> Pair:
     """Load the weights of a described pair for texts of up to `max_length` tokens."""
-    whole = load_model(target, engine)
+    whole = load_model(target, engine, sharded=engine.tp > 1)
     models = [_skipping(whole, target.ref)]
     if draft is not None:
         # A draft that only leaves layers out shares the target's tensors.
@@ -63,7 +66,12 @@ def _on_engine(
 ) -> tuple[Target, CachedModel | None]:
     """A target and, if there is a second model, a draft."""
     if engine.kind == "graph":
-        fast = [GraphModel(model, vocab_size, max_length) for model in models]
+        # Every rank has a draft model of its own, and follows rank 0 in what the target reads.
+        ranks = (engine.tp, 1)
+        fast = [
+            GraphModel(model, vocab_size, max_length, count)
+            for model, count in zip(models, ranks, strict=False)
+        ]
         return GraphTarget(fast[0]), fast[1] if len(fast) > 1 else None
     plain = [EagerModel(model, vocab_size) for model in models]
     return EagerTarget(plain[0]), plain[1] if len(plain) > 1 else None
@@ -73,20 +81,26 @@ def _skipping(model: PreTrainedModel, ref: ModelRef) -> PreTrainedModel:
     return without_layers(model, *ref.skip_layers) if ref.skip_layers else model
 
 
-def load_model(info: ModelInfo, engine: EngineConfig) -> PreTrainedModel:
-    """One model where it belongs, in the dtype that its configuration or `engine` says."""
+def load_model(info: ModelInfo, engine: EngineConfig, sharded: bool = False) -> PreTrainedModel:
+    """One model where it belongs, in the dtype that its configuration or `engine` says.
+
+    `sharded` leaves each rank its part: no rank reads, or ever holds, the whole.
+    """
     device, dtype = placed(info, engine), resolve_dtype(info, engine)
     if info.source.kind == "random":
         model = random_model(info.source.location)
-        return model.to(device=device, dtype=dtype)  # type: ignore[call-arg]
-    folder = local_folder(info.source)
+        model = model.to(device=device, dtype=dtype)  # type: ignore[call-arg]
+        return shard(model) if sharded else model
+    where: dict[str, Any] = {"device_map": device or "balanced"}
+    if sharded:
+        where = {"distributed_config": DistributedConfig(tp_size=engine.tp)}
     model, found = read_with(
         AutoModelForCausalLM,
         info.ref,
-        folder,
+        local_folder(info.source),
         dtype=dtype,
-        device_map=device or "balanced",
         output_loading_info=True,
+        **where,
     )
     # transformers fills what a file lacks with random numbers, and goes on.
     missing = sorted(found["missing_keys"]) + [str(key) for key in found["mismatched_keys"]]
@@ -95,4 +109,4 @@ def load_model(info: ModelInfo, engine: EngineConfig) -> PreTrainedModel:
             f"{info.ref.path} lacks {len(missing)} of the model's weights, {missing[0]} first: "
             "fetch it again, or check that config.json belongs to these weights."
         )
-    return model.eval()
+    return shard(model.eval()) if sharded else model.eval()

@@ -11,6 +11,7 @@ from flybench.config import EngineConfig
 from flybench.core import FlybenchError
 from flybench.engine.description import ModelInfo
 from flybench.measure import computes_natively, physical_cores
+from flybench.ranks import local_rank, world_size
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 DEVICES = ("cpu", "cuda", "mps", "xpu")
@@ -24,13 +25,17 @@ def choose_engine(
     A pair runs on one engine, because a slower draft would be an artefact of the harness.
 
     Raises:
-        FlybenchError: the graph engine is asked for and cannot run a model.
+        FlybenchError: the graph engine is asked for and cannot run a model, or the ranks do not
+            fit `engine.tp` or the target.
     """
+    if engine.tp > 1 or world_size() > 1:
+        check_ranks(engine, infos[0])
+        engine = replace(engine, kind="graph")
     if engine.kind == "eager" or (engine.kind == "auto" and device.type != "cuda"):
         return replace(engine, kind="eager"), None
     for info in infos:
         why = info.graph_refusal
-        if info.ref.device == "balanced":
+        if placed(info, engine) is None:
             why = "this model is spread over the cards, which then take turns (device: balanced)"
         if why is None:
             continue
@@ -41,14 +46,36 @@ def choose_engine(
     return replace(engine, kind="graph"), None
 
 
+def check_ranks(engine: EngineConfig, target: ModelInfo) -> None:
+    """Refuse a number of processes or a target that tensor parallelism cannot work with.
+
+    Raises:
+        FlybenchError: it cannot.
+    """
+    if world_size() != engine.tp:
+        raise FlybenchError(
+            f"engine.tp={engine.tp} needs as many processes and there are {world_size()}: run "
+            f"torchrun --nproc-per-node={engine.tp} -m flybench run engine.tp={engine.tp} …."
+        )
+    if engine.kind == "eager":
+        raise FlybenchError(f"engine=eager with engine.tp={engine.tp} is not allowed: use graph.")
+    if target.key_heads % engine.tp:
+        raise FlybenchError(
+            f"engine.tp={engine.tp} does not divide the {target.key_heads} key heads of "
+            f"{target.ref.path}: choose a divisor of {target.key_heads}."
+        )
+
+
 def resolve_device(name: str) -> torch.device:
-    """`auto` is the first CUDA card, else the CPU.
+    """`auto` is this rank's CUDA card, the first one for a process alone, else the CPU.
 
     Raises:
         FlybenchError: the device does not exist here.
     """
     if name == "auto":
-        return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+        return (
+            torch.device("cuda", local_rank()) if torch.cuda.is_available() else torch.device("cpu")
+        )
     try:
         device = torch.device(name)
         if device.type not in DEVICES:
@@ -83,8 +110,10 @@ def resolve_dtype(info: ModelInfo, engine: EngineConfig) -> torch.dtype:
 
 
 def placed(info: ModelInfo, engine: EngineConfig) -> torch.device | None:
-    """A model's device; None if it is spread over all cards (`balanced`)."""
+    """A model's device; None if it is spread over all cards (`balanced`) by one process."""
     name = info.ref.device if info.ref.device != "auto" else engine.device
+    if name == "balanced" and engine.tp > 1:
+        return resolve_device("auto")
     return None if name == "balanced" else resolve_device(name)
 
 
