@@ -28,7 +28,8 @@ class ModelRef:
     """One model: where it is and how to load it.
 
     `path` is a hub id, a folder, a .gguf file, `package:NAME` (a GGUF inside an installed package)
-    or `random:ARCH[:SEED]`. `skip_layers` [first, end) leaves a run of middle layers out.
+    or `random:ARCH[:SEED]`. `skip_layers` [first, end) leaves a run of middle layers out;
+    `quantize` stores the weights of linear layers in int8, int4 (torchao) or nf4 (bitsandbytes).
     """
 
     path: str
@@ -37,8 +38,16 @@ class ModelRef:
     device: str = "auto"
     trust_remote_code: bool = False
     skip_layers: tuple[int, int] | None = None
+    quantize: str | None = None
 
     def __post_init__(self) -> None:
+        if self.quantize is not None:
+            allow("model quantize", self.quantize, ("null", "int8", "int4", "nf4"))
+            if self.path.startswith("random:"):
+                raise FlybenchError(
+                    f"quantize={self.quantize} for {self.path} is not allowed: only weights that "
+                    "are read from a file are quantised."
+                )
         allow("model dtype", self.dtype, ("auto", "fp32", "bf16", "fp16"))
         if self.skip_layers is not None and not 1 <= self.skip_layers[0] < self.skip_layers[1]:
             raise FlybenchError(

@@ -21,6 +21,7 @@ from flybench.engine.graph.shards import shard
 from flybench.engine.graph.target import GraphTarget
 from flybench.engine.layer_skip import same_weights, without_layers
 from flybench.engine.placement import placed, resolve_dtype
+from flybench.engine.quantised import loading_options
 from flybench.engine.random_models import random_model
 from flybench.engine.source import local_folder
 
@@ -101,6 +102,7 @@ def load_model(info: ModelInfo, engine: EngineConfig, sharded: bool = False) -> 
         dtype=dtype,
         output_loading_info=True,
         **where,
+        **loading_options(info.ref, dtype),
     )
     # transformers fills what a file lacks with random numbers, and goes on.
     missing = sorted(found["missing_keys"]) + [str(key) for key in found["mismatched_keys"]]

@@ -59,6 +59,11 @@ def check_ranks(engine: EngineConfig, target: ModelInfo) -> None:
         )
     if engine.kind == "eager":
         raise FlybenchError(f"engine=eager with engine.tp={engine.tp} is not allowed: use graph.")
+    if target.quantisation is not None:
+        raise FlybenchError(
+            f"engine.tp={engine.tp} with {target.quantisation} weights ({target.ref.path}) is not "
+            "allowed: share a target of plain weights, or run this one in a single process."
+        )
     if target.key_heads % engine.tp:
         raise FlybenchError(
             f"engine.tp={engine.tp} does not divide the {target.key_heads} key heads of "
