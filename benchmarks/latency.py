@@ -24,7 +24,7 @@ from flybench.config import (
     ModelRef,
     VerifyConfig,
 )
-from flybench.engine.placement import resolve_device
+from flybench.engine.placement import resolve_device, use_threads
 from flybench.latency.measure import measure
 from flybench.latency.pair import load_costed
 from flybench.measure import Clock
@@ -41,8 +41,9 @@ def main() -> int:
     target, draft = (ModelRef(name, shape=name) for name in (options.target, options.draft))
     config = ModelConfig(f"{options.target}+{options.draft}", target, draft)
     method = MethodConfig("fly", options.k, DraftConfig("model"), VerifyConfig("fly"))
-    device = resolve_device("auto")
-    pair = load_costed(config, True, EngineConfig(options.engine), "random", device)
+    device, engine = resolve_device("auto"), EngineConfig(options.engine)
+    use_threads(engine)
+    pair = load_costed(config, True, engine, "random", device)
     line = {
         "benchmark": "latency",
         "torch": torch.__version__,

@@ -60,6 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
+    # A CPU model's idle threads wait by spinning, and two programs that do so on the same cores
+    # run many times slower. A short spin, set before OpenMP starts, costs a program alone nothing.
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     module, function = VERBS[arguments[0]].split(":")
     # PyTorch is imported here at the latest, so that --help and slips of the pen answer at once.
     command = getattr(importlib.import_module(module), function)

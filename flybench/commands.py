@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import hydra
@@ -24,9 +26,11 @@ from flybench.compose import (
     run_config,
 )
 from flybench.config import RunConfig
-from flybench.core import FlybenchError
-from flybench.plan import make_plan
+from flybench.core import FlybenchError, Prompt
+from flybench.engine.placement import use_threads
+from flybench.plan import Plan, make_plan
 from flybench.provenance import open_folder
+from flybench.ranks import from_leader, join, rank
 from flybench.records import RunFolder
 from flybench.report import write_report
 from flybench.report.headline import headline
@@ -94,9 +98,15 @@ def _run_cell(config: RunConfig, arguments: Sequence[str]) -> int:
     """One run from checks to summary; an error ends this cell alone."""
     try:
         plan = make_plan(config)
+        use_threads(plan.engine)
+        join(plan.device)
+        if rank():
+            return _follow(plan)
+        if plan.engine_note:
+            print(plan.engine_note, file=sys.stderr)
         with plan.folder.exclusive():
             open_folder(plan, ["flybench", "run", *arguments])
-            if todo := pending(plan):
+            if todo := from_leader(pending(plan)):
                 generate(plan, todo)
             rows = _score(plan.folder, config)
     except Exception as error:  # the other cells of a sweep go on
@@ -110,6 +120,17 @@ def _run_cell(config: RunConfig, arguments: Sequence[str]) -> int:
     if failed:
         print(f"{failed} sample(s) failed; the same command tries them again.", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _follow(plan: Plan) -> int:
+    """A rank that computes its part of what rank 0 decodes; its own files are thrown away."""
+    todo: list[tuple[int, Prompt]] = from_leader([])
+    with tempfile.TemporaryDirectory() as scratch:
+        apart = replace(plan, folder=RunFolder(Path(scratch)))
+        open_folder(apart, [])
+        if todo:
+            generate(apart, todo)
+    return 0
 
 
 def _score(folder: RunFolder, config: RunConfig) -> list[Row]:

@@ -28,8 +28,9 @@ class ModelRef:
     """One model: where it is and how to load it.
 
     `path` is a hub id, a folder, a .gguf file, `package:NAME` (a GGUF inside an installed package)
-    or `random:ARCH[:SEED]`. `skip_layers` [first, end) leaves a run of middle layers out. `shape`
-    names the architecture (`engine/shapes.py`), so that its cost is known without the weights.
+    or `random:ARCH[:SEED]`. `skip_layers` [first, end) leaves a run of middle layers out;
+    `quantize` stores the weights of linear layers in int8, int4 (torchao) or nf4 (bitsandbytes).
+    `shape` names the architecture (`engine/shapes.py`), so that its cost is known without weights.
     """
 
     path: str
@@ -38,10 +39,18 @@ class ModelRef:
     device: str = "auto"
     trust_remote_code: bool = False
     skip_layers: tuple[int, int] | None = None
+    quantize: str | None = None
     # It says what `path` already decides, so two models that differ in it alone are the same.
     shape: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        if self.quantize is not None:
+            allow("model quantize", self.quantize, ("null", "int8", "int4", "nf4"))
+            if self.path.startswith("random:"):
+                raise FlybenchError(
+                    f"quantize={self.quantize} for {self.path} is not allowed: only weights that "
+                    "are read from a file are quantised."
+                )
         allow("model dtype", self.dtype, ("auto", "fp32", "bf16", "fp16"))
         if self.skip_layers is not None and not 1 <= self.skip_layers[0] < self.skip_layers[1]:
             raise FlybenchError(
@@ -180,14 +189,20 @@ class TaskConfig:
 class EngineConfig:
     """How models run: `auto` is graph on CUDA for models that it serves, eager otherwise.
 
-    dtype and device `auto` follow the machine; a model may set its own.
+    dtype and device `auto` follow the machine; a model may set its own. `threads` None means every
+    physical core that the process may use; `tp` is the number of ranks that share the target.
     """
 
     kind: str = "auto"
     dtype: str = "auto"
     device: str = "auto"
+    threads: int | None = None
+    tp: int = 1
 
     def __post_init__(self) -> None:
+        positive("engine.tp", self.tp)
+        if self.threads is not None:
+            positive("engine.threads", self.threads)
         allow("engine.kind", self.kind, ("auto", "eager", "graph"))
         allow("engine.dtype", self.dtype, ("auto", "fp32", "bf16", "fp16"))
 

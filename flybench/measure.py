@@ -19,6 +19,7 @@ from typing import Any, cast
 import psutil
 import torch
 
+HALF_FLAGS = {"avx512_fp16", "amx_fp16", "fphp", "asimdhp"}
 Mark = float | torch.cuda.Event
 
 PACKAGES = ("flybench", "torch", "transformers", "tokenizers", "numpy", "lm_eval", "datasets")
@@ -64,6 +65,22 @@ def peak_memory_bytes(device: torch.device) -> int:
         return sum(torch.cuda.max_memory_allocated(i) for i in range(torch.cuda.device_count()))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def physical_cores() -> int:
+    """Cores that this process may use: a second thread on a core gets in the way of its sums."""
+    cores = psutil.cpu_count(logical=False) or os.cpu_count() or 1
+    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
+    return min(cores, affinity)
+
+
+def computes_natively(dtype: torch.dtype) -> bool:
+    """Whether this machine's processor multiplies `dtype` itself; True where it cannot be known."""
+    if dtype == torch.float32:
+        return True
+    flags = {"avx512_bf16", "amx_bf16", "bf16"} if dtype == torch.bfloat16 else HALF_FLAGS
+    known = _cpu_flags()
+    return not known or bool(known & flags)
 
 
 def environment(device: torch.device) -> dict[str, Any]:
@@ -115,14 +132,21 @@ def _version(package: str) -> str | None:
 
 
 def _cpu_name() -> str:
+    return _cpu_line("model name") or platform.processor() or platform.machine()
+
+
+def _cpu_flags() -> set[str]:
+    """What Linux says the first processor can do (`flags` on x86, `Features` on Arm)."""
+    return set((_cpu_line("flags") or _cpu_line("Features")).split())
+
+
+def _cpu_line(name: str) -> str:
+    """The value of the first line of /proc/cpuinfo with this name; empty where there is none."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            for line in lines:
-                if line.startswith("model name"):
-                    return line.split(":", 1)[1].strip()
+            return next((x.split(":", 1)[1].strip() for x in lines if x.startswith(name)), "")
     except OSError:
-        pass
-    return platform.processor() or platform.machine()
+        return ""
 
 
 def _gpus() -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import torch
 from flybench.config import EngineConfig, MethodConfig, RunConfig, digest
 from flybench.core import FlybenchError, Prompt
 from flybench.engine.description import ModelInfo, describe_pair
-from flybench.engine.placement import choose_engine, resolve_device
+from flybench.engine.placement import choose_engine, resolve_device, resolve_dtype
 from flybench.methods import AR
 from flybench.records import RunFolder
 from flybench.tasks import build_task
@@ -96,6 +96,8 @@ def make_plan(config: RunConfig) -> Plan:
         )
     infos = [info for info in (target, draft) if info is not None]
     engine, engine_note = choose_engine(config.engine, infos, device)
+    for info in infos:
+        resolve_dtype(info, engine)
     identity = config.identity() | {
         "engine": asdict(engine),
         "files": [info.files for info in infos],

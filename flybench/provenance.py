@@ -87,6 +87,7 @@ def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
 def _model(info: ModelInfo) -> dict[str, Any]:
     return asdict(info.ref) | {
         "context_limit": info.context_limit,
+        "quantisation": info.quantisation,
         "vocab_size": info.vocab_size,
         "eos_ids": sorted(info.eos_ids),
         "files": info.files,

@@ -21,6 +21,7 @@ from flybench.engine.loading import load_pair
 from flybench.measure import peak_memory_bytes, reset_peak_memory
 from flybench.methods import build_decoder
 from flybench.plan import Plan
+from flybench.ranks import rank, world_size
 from flybench.telemetry import open_sensors
 
 WARMUP_TOKENS = 32
@@ -48,10 +49,14 @@ def generate(plan: Plan, todo: Sequence[tuple[int, Prompt]]) -> None:
     sensors = open_sensors(plan.device)
     warm_up(plan, decoders, todo)
     done = len(plan.prompts) - len(todo)
-    if done:
+    if done and not rank():
         print(f"Continuing {plan.folder.path}: {done} of {len(plan.prompts)} samples are there.")
     with tqdm(
-        total=len(plan.prompts), initial=done, desc=plan.label, unit="sample", disable=None
+        total=len(plan.prompts),
+        initial=done,
+        desc=plan.label,
+        unit="sample",
+        disable=True if rank() else None,
     ) as bar:
         for number, prompt in todo:
             order = list(decoders.items())
@@ -105,6 +110,8 @@ def answer(plan: Plan, prompt: Prompt, method: str, decoder: Decoder, position: 
     try:
         turns = converse(plan, prompt, decoder)
     except Exception as error:  # whatever breaks one sample must not lose the others
+        if world_size() > 1:  # the other ranks are out of step now
+            raise
         if isinstance(error, torch.OutOfMemoryError):
             torch.cuda.empty_cache()
         message = f"{type(error).__name__}: {error}"

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from flybench.core import CardState, Telemetry
+from flybench.ranks import world_size
 
 # Bits of NVML's clock event reasons that mean less speed than the card could give. An idle card,
 # clocks that somebody set, and cards that wait for each other are no fault of this run.
@@ -86,7 +87,8 @@ class Sensors:
 
 
 def open_sensors(device: torch.device) -> Sensors:
-    """The cards on which this process holds memory, so call it once the models are loaded."""
+    """The cards of this process, on which it holds memory once the models are loaded, or of all
+    ranks, which share a host and take one card each."""
     import pynvml
 
     if device.type != "cuda":
@@ -95,6 +97,9 @@ def open_sensors(device: torch.device) -> Sensors:
         pynvml.nvmlInit()
     except pynvml.NVMLError:
         return Sensors(pynvml, {})
-    used = [i for i in range(torch.cuda.device_count()) if torch.cuda.memory_allocated(i)]
+    if world_size() > 1:
+        used = list(range(world_size()))
+    else:
+        used = [i for i in range(torch.cuda.device_count()) if torch.cuda.memory_allocated(i)]
     properties = torch.cuda.get_device_properties
     return Sensors(pynvml, {index: f"GPU-{properties(index).uuid}" for index in used})

@@ -11,6 +11,7 @@ from transformers import PreTrainedTokenizerFast
 from flybench import bandwidth
 from flybench.core import Generation
 from flybench.decode import StopRule
+from flybench.engine import placement
 from flybench.engine.eager import EagerTarget
 from flybench.engine.random_models import byte_tokenizer
 from flybench.methods import AR, build_decoder
@@ -29,6 +30,13 @@ ANSWER_TOKENS = 200
 def private_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """flybench's cache folder is a temporary one, so that no test reads or leaves anything."""
     os.environ["FLYBENCH_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands keep to one thread as well, and any processor serves any type."""
+    monkeypatch.setattr(placement, "physical_cores", lambda: 1)
+    monkeypatch.setattr(placement, "computes_natively", lambda dtype: True)
 
 
 @pytest.fixture(scope="session")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 
 import pytest
 import torch
 
+from flybench import measure
 from flybench.measure import (
     Clock,
     device_name,
@@ -99,3 +101,28 @@ def test_environment_is_plain_data_without_environment_variables(
     assert found["threads"] == torch.get_num_threads()
     assert found["memory_bytes"] > 0
     assert found["cores"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("line", "dtype", "native"),
+    [
+        ("flags\t\t: fpu avx512f avx512_bf16", torch.bfloat16, True),
+        ("flags\t\t: fpu avx512f avx512_bf16", torch.float16, False),
+        ("flags\t\t: fpu avx2", torch.bfloat16, False),
+        ("flags\t\t: fpu avx2", torch.float32, True),
+        ("Features\t: fp asimd fphp asimdhp", torch.float16, True),
+        ("nothing\t: known", torch.bfloat16, True),
+    ],
+)
+def test_native_types_follow_the_processor_flags(
+    line: str, dtype: torch.dtype, native: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, _, value = line.partition(":")
+    monkeypatch.setattr(
+        measure, "_cpu_line", lambda asked: value.strip() if name.strip() == asked else ""
+    )
+    assert measure.computes_natively(dtype) == native
+
+
+def test_threads_never_outnumber_the_cores_of_the_process() -> None:
+    assert 1 <= measure.physical_cores() <= (os.cpu_count() or 1)

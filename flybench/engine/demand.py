@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from torch import Tensor, nn
 from transformers import PretrainedConfig, PreTrainedModel
 
-from flybench.engine.footprint import footprint, parameters
+from flybench.engine.footprint import footprint
 
 
 class Work(NamedTuple):
@@ -24,6 +25,7 @@ class Work(NamedTuple):
 class Demand:
     """The sizes of a model that decide what a pass costs; None as in `Footprint`.
 
+    `parameters` are the numbers in the matrices that each row is multiplied with;
     `windows` has a layer's reach in tokens for each layer, None for one that sees everything;
     `attention` is heads · width of a head of the queries of one layer.
     """
@@ -44,7 +46,7 @@ class Demand:
         return cls(
             weight_bytes=known.weight_bytes,
             kv_bytes_per_token=known.kv_bytes_per_token,
-            parameters=parameters(model),
+            parameters=None if known.weight_bytes is None else _multiplied(model),
             attention=heads * width,
             windows=_windows(config),
         )
@@ -73,6 +75,20 @@ class Demand:
     def _seen(self, context: float) -> float:
         """Tokens that a row sees, added up over layers."""
         return sum(context if reach is None else min(context, reach) for reach in self.windows)
+
+
+def _multiplied(model: PreTrainedModel) -> int:
+    """Numbers in all matrices but look-up tables; quantised layers tell their true sizes."""
+    total = 0
+    for module in model.modules():
+        weight = getattr(module, "weight", None)
+        if isinstance(module, nn.Embedding) or not isinstance(weight, Tensor):
+            continue
+        if isinstance(module, nn.Linear):
+            total += module.in_features * module.out_features
+        elif weight.dim() == 2:
+            total += weight.numel()
+    return total
 
 
 def _windows(config: PretrainedConfig) -> tuple[int | None, ...]:

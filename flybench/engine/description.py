@@ -20,6 +20,7 @@ from flybench.core import FlybenchError
 from flybench.engine.graph.support import refusal
 from flybench.engine.layer_skip import kept_layers
 from flybench.engine.pairing import check_same_tokens, shared_vocab_size
+from flybench.engine.quantised import quantisation
 from flybench.engine.random_models import byte_tokenizer, random_model
 from flybench.engine.source import Source, fingerprint, local_folder, locate
 
@@ -28,7 +29,9 @@ from flybench.engine.source import Source, fingerprint, local_folder, locate
 class ModelInfo:
     """What is known of a model before its weights are loaded.
 
-    `graph_refusal` says why the graph engine cannot run it, None if it can.
+    `graph_refusal` says why the graph engine cannot run it, None if it can; `key_heads` is how many
+    parts its attention can be split into; `quantisation` how its weights are stored, if in fewer
+    bits.
     """
 
     ref: ModelRef
@@ -40,6 +43,8 @@ class ModelInfo:
     stored_dtype: torch.dtype
     files: dict[str, str]
     graph_refusal: str | None
+    key_heads: int
+    quantisation: str | None
 
 
 def describe(ref: ModelRef) -> ModelInfo:
@@ -78,6 +83,8 @@ def describe(ref: ModelRef) -> ModelInfo:
         stored_dtype=_stored_dtype(source, config),
         files=fingerprint(source),
         graph_refusal=refusal(config),
+        quantisation=quantisation(ref, config),
+        key_heads=getattr(text, "num_key_value_heads", None) or text.num_attention_heads,
     )
 
 

@@ -5,7 +5,6 @@ Divided by the bandwidth of the memory they are the least time of a step at batc
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -32,26 +31,21 @@ def footprint(model: PreTrainedModel) -> Footprint:
     """The footprint of a loaded model in the types that it is loaded in."""
     config = model.config.get_text_config()
     return Footprint(
-        weight_bytes=None if _has_experts(model) else _weights(model, stored_bytes),
+        weight_bytes=None if _has_experts(model) else _weight_bytes(model),
         kv_bytes_per_token=_kv_bytes_per_token(config, model.dtype.itemsize),
     )
 
 
-def parameters(model: PreTrainedModel) -> int | None:
-    """Numbers among the weights that a token is multiplied with; None as in `Footprint`."""
-    return None if _has_experts(model) else _weights(model, Tensor.numel)
-
-
-def _weights(model: PreTrainedModel, size: Callable[[Tensor], int]) -> int:
-    """`size` of every tensor once; of an input embedding that is no output layer, of one row."""
+def _weight_bytes(model: PreTrainedModel) -> int:
+    """Every stored tensor once; of an input embedding that is not the output layer, one row."""
     # Buffers too, since some quantisers keep weights there. Two names of one tensor share a key.
     tensors = {_identity(tensor): tensor for tensor in model.state_dict(keep_vars=True).values()}
-    total = sum(size(tensor) for tensor in tensors.values())
+    total = sum(stored_bytes(tensor) for tensor in tensors.values())
     table = cast(Tensor, model.get_input_embeddings().weight)
     output: Tensor | None = getattr(model.get_output_embeddings(), "weight", None)
     if _identity(output) == _identity(table):
         return total
-    return total - size(table) + size(table) // table.shape[0]
+    return total - stored_bytes(table) + stored_bytes(table) // table.shape[0]
 
 
 def _identity(tensor: Tensor | None) -> object:

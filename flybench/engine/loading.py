@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel
+from transformers.distributed.configuration_utils import DistributedConfig
 
 from flybench.config import EngineConfig, ModelRef
 from flybench.core import FlybenchError
@@ -17,13 +17,13 @@ from flybench.engine.description import ModelInfo, read_with
 from flybench.engine.eager import EagerModel, EagerTarget
 from flybench.engine.footprint import Footprint, footprint
 from flybench.engine.graph.model import GraphModel
+from flybench.engine.graph.shards import shard
 from flybench.engine.graph.target import GraphTarget
 from flybench.engine.layer_skip import same_weights, without_layers
-from flybench.engine.placement import resolve_device
+from flybench.engine.placement import Described, placed, resolve_dtype
+from flybench.engine.quantised import loading_options
 from flybench.engine.random_models import random_model
 from flybench.engine.source import local_folder
-
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,11 @@ def load_pair(
     max_length: int,
 ) -> Pair:
     """Load the weights of a described pair for texts of up to `max_length` tokens."""
-    models = load_models(target, draft, partial(load, engine=engine))
+
+    def load(info: ModelInfo) -> PreTrainedModel:
+        return load_model(info, engine, sharded=info is target and engine.tp > 1)
+
+    models = load_models(target, draft, load)
     # Counted first, because an engine may rewire what it is given.
     footprints = [footprint(model) for model in models]
     on_target, on_draft = on_engine(models, vocab_size, engine, max_length)
@@ -56,14 +60,7 @@ def load_pair(
     return Pair(on_target, on_draft, models[0].dtype, footprints[0], small)
 
 
-class Known(Protocol):
-    """What is known of a model before it is loaded."""
-
-    @property
-    def ref(self) -> ModelRef: ...
-
-
-Info = TypeVar("Info", bound=Known)
+Info = TypeVar("Info", bound=Described)
 
 
 def load_models(
@@ -84,7 +81,12 @@ def on_engine(
 ) -> tuple[Target, CachedModel | None]:
     """A target and, if there is a second model, a draft."""
     if engine.kind == "graph":
-        fast = [GraphModel(model, vocab_size, max_length) for model in models]
+        # Every rank has a draft model of its own, and follows rank 0 in what the target reads.
+        ranks = (engine.tp, 1)
+        fast = [
+            GraphModel(model, vocab_size, max_length, count)
+            for model, count in zip(models, ranks, strict=False)
+        ]
         return GraphTarget(fast[0]), fast[1] if len(fast) > 1 else None
     plain = [EagerModel(model, vocab_size) for model in models]
     return EagerTarget(plain[0]), plain[1] if len(plain) > 1 else None
@@ -94,33 +96,27 @@ def _skipping(model: PreTrainedModel, ref: ModelRef) -> PreTrainedModel:
     return without_layers(model, *ref.skip_layers) if ref.skip_layers else model
 
 
-def device_and_dtype(
-    ref: ModelRef, engine: EngineConfig, stored: torch.dtype
-) -> tuple[torch.device | None, torch.dtype]:
-    """Where a model goes, None for all cards in turn, and the type that its weights get there."""
-    name = ref.device if ref.device != "auto" else engine.device
-    device = None if name == "balanced" else resolve_device(name)
-    chosen = ref.dtype if ref.dtype != "auto" else engine.dtype
-    on_cpu = device is not None and device.type == "cpu"
-    automatic = torch.float32 if on_cpu else stored
-    return device, automatic if chosen == "auto" else DTYPES[chosen]
+def load_model(info: ModelInfo, engine: EngineConfig, sharded: bool = False) -> PreTrainedModel:
+    """One model where it belongs, in the dtype that its configuration or `engine` says.
 
-
-def load(info: ModelInfo, engine: EngineConfig) -> PreTrainedModel:
-    """The weights of one described model."""
-    device, dtype = device_and_dtype(info.ref, engine, info.stored_dtype)
+    `sharded` leaves each rank its part: no rank reads, or ever holds, the whole.
+    """
+    device, dtype = placed(info, engine), resolve_dtype(info, engine)
     if info.source.kind == "random":
         model = random_model(info.source.location)
-        return model.to(device=device, dtype=dtype)  # type: ignore[call-arg]
-    folder = local_folder(info.source)
-    place = device or "balanced"
+        model = model.to(device=device, dtype=dtype)  # type: ignore[call-arg]
+        return shard(model) if sharded else model
+    where: dict[str, Any] = {"device_map": device or "balanced"}
+    if sharded:
+        where = {"distributed_config": DistributedConfig(tp_size=engine.tp)}
     model, found = read_with(
         AutoModelForCausalLM,
         info.ref,
-        folder,
+        local_folder(info.source),
         dtype=dtype,
-        device_map=place,
         output_loading_info=True,
+        **where,
+        **loading_options(info.ref, dtype),
     )
     # transformers fills what a file lacks with random numbers, and goes on.
     missing = sorted(found["missing_keys"]) + [str(key) for key in found["mismatched_keys"]]
@@ -129,4 +125,4 @@ def load(info: ModelInfo, engine: EngineConfig) -> PreTrainedModel:
             f"{info.ref.path} lacks {len(missing)} of the model's weights, {missing[0]} first: "
             "fetch it again, or check that config.json belongs to these weights."
         )
-    return model.eval()
+    return shard(model.eval()) if sharded else model.eval()

@@ -10,35 +10,51 @@ import torch
 
 from flybench.config import EngineConfig, ModelRef
 from flybench.core import FlybenchError
+from flybench.measure import computes_natively, physical_cores
+from flybench.ranks import local_rank, world_size
 
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 
-class Placeable(Protocol):
-    """A model whose configuration is known; see `ModelInfo`."""
+class Described(Protocol):
+    """What `ModelInfo` knows, and any other description of a model before it is loaded."""
 
     @property
     def ref(self) -> ModelRef: ...
 
     @property
+    def stored_dtype(self) -> torch.dtype: ...
+
+    @property
     def graph_refusal(self) -> str | None: ...
+
+    @property
+    def key_heads(self) -> int: ...
+
+    @property
+    def quantisation(self) -> str | None: ...
 
 
 def choose_engine(
-    engine: EngineConfig, infos: Sequence[Placeable], device: torch.device
+    engine: EngineConfig, infos: Sequence[Described], device: torch.device
 ) -> tuple[EngineConfig, str | None]:
     """The engine with its kind decided, and a sentence where `auto` could not have its way.
 
     A pair runs on one engine, because a slower draft would be an artefact of the harness.
 
     Raises:
-        FlybenchError: the graph engine is asked for and cannot run a model.
+        FlybenchError: the graph engine is asked for and cannot run a model, or the ranks do not
+            fit `engine.tp` or the target.
     """
+    if engine.tp > 1 or world_size() > 1:
+        check_ranks(engine, infos[0])
+        engine = replace(engine, kind="graph")
     if engine.kind == "eager" or (engine.kind == "auto" and device.type != "cuda"):
         return replace(engine, kind="eager"), None
     for info in infos:
         why = info.graph_refusal
-        if info.ref.device == "balanced":
+        if placed(info, engine) is None:
             why = "this model is spread over the cards, which then take turns (device: balanced)"
         if why is None:
             continue
@@ -49,14 +65,41 @@ def choose_engine(
     return replace(engine, kind="graph"), None
 
 
+def check_ranks(engine: EngineConfig, target: Described) -> None:
+    """Refuse a number of processes or a target that tensor parallelism cannot work with.
+
+    Raises:
+        FlybenchError: it cannot.
+    """
+    if world_size() != engine.tp:
+        raise FlybenchError(
+            f"engine.tp={engine.tp} needs as many processes and there are {world_size()}: run "
+            f"torchrun --nproc-per-node={engine.tp} -m flybench run engine.tp={engine.tp} …."
+        )
+    if engine.kind == "eager":
+        raise FlybenchError(f"engine=eager with engine.tp={engine.tp} is not allowed: use graph.")
+    if target.quantisation is not None:
+        raise FlybenchError(
+            f"engine.tp={engine.tp} with {target.quantisation} weights ({target.ref.path}) is not "
+            "allowed: share a target of plain weights, or run this one in a single process."
+        )
+    if target.key_heads % engine.tp:
+        raise FlybenchError(
+            f"engine.tp={engine.tp} does not divide the {target.key_heads} key heads of "
+            f"{target.ref.path}: choose a divisor of {target.key_heads}."
+        )
+
+
 def resolve_device(name: str) -> torch.device:
-    """`auto` is the first CUDA card, else the CPU.
+    """`auto` is this rank's CUDA card, the first one for a process alone, else the CPU.
 
     Raises:
         FlybenchError: the device does not exist here.
     """
     if name == "auto":
-        return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+        return (
+            torch.device("cuda", local_rank()) if torch.cuda.is_available() else torch.device("cpu")
+        )
     try:
         device = torch.device(name)
         if device.type not in DEVICES:
@@ -68,3 +111,36 @@ def resolve_device(name: str) -> torch.device:
             "`flybench doctor`."
         ) from error
     return device
+
+
+def resolve_dtype(info: Described, engine: EngineConfig) -> torch.dtype:
+    """A model's own setting, else the engine's; `auto` is fp32 on a CPU, else the checkpoint's.
+
+    Raises:
+        FlybenchError: it would run on a processor that only imitates the type, and so more slowly
+            than fp32.
+    """
+    chosen = info.ref.dtype if info.ref.dtype != "auto" else engine.dtype
+    place = placed(info, engine)
+    on_cpu = place is not None and place.type == "cpu"
+    if chosen == "auto":
+        return torch.float32 if on_cpu else info.stored_dtype
+    if on_cpu and not computes_natively(DTYPES[chosen]):
+        raise FlybenchError(
+            f"engine.dtype={chosen} for {info.ref.path} is not allowed on this processor, which "
+            "has no instructions for it: use engine.dtype=fp32."
+        )
+    return DTYPES[chosen]
+
+
+def placed(info: Described, engine: EngineConfig) -> torch.device | None:
+    """A model's device; None if it is spread over all cards (`balanced`) by one process."""
+    name = info.ref.device if info.ref.device != "auto" else engine.device
+    if name == "balanced" and engine.tp > 1:
+        return resolve_device("auto")
+    return None if name == "balanced" else resolve_device(name)
+
+
+def use_threads(engine: EngineConfig) -> None:
+    """Let a CPU model compute on `engine.threads` threads."""
+    torch.set_num_threads(engine.threads or physical_cores())

@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
 
 from flybench.checks import suggestion
 from flybench.core import FlybenchError
+from flybench.engine.graph.shards import shard
 
 LLAMA: dict[str, Any] = {
     "model_type": "llama",
@@ -104,9 +106,34 @@ def shape_config(name: str) -> PretrainedConfig:
 
 
 def random_weights(
-    config: PretrainedConfig, dtype: torch.dtype, device: torch.device
+    config: PretrainedConfig, dtype: torch.dtype, device: torch.device, sharded: bool = False
 ) -> PreTrainedModel:
-    """A model with random weights, made where it will run: nothing passes through the host."""
-    with torch.device(device):
-        model: PreTrainedModel = AutoModelForCausalLM.from_config(config, dtype=dtype)
-    return model.eval().requires_grad_(False)
+    """A model with random weights, made where it will run: nothing passes through the host.
+
+    `sharded` makes this rank's part alone; what ranks hold in common is the same on all of them.
+    """
+    if not sharded:
+        with torch.device(device):
+            model: PreTrainedModel = AutoModelForCausalLM.from_config(config, dtype=dtype)
+        return model.eval().requires_grad_(False)
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config, dtype=dtype)
+    shard(model.eval().requires_grad_(False))
+    _materialise(model, device)
+    # Its frequencies are computed when it is made, and no checkpoint holds them.
+    model.model.rotary_emb = type(model.model.rotary_emb)(config=model.config, device=device)
+    return model
+
+
+def _materialise(model: PreTrainedModel, device: torch.device) -> None:
+    """Give every parameter without data random numbers, and norms their ones."""
+    generator = torch.Generator(device).manual_seed(0)
+    made: dict[int, nn.Parameter] = {}
+    for module in model.modules():
+        for name, empty in list(module.named_parameters(recurse=False)):
+            if id(empty) not in made:
+                full = torch.empty(empty.shape, device=device, dtype=empty.dtype)
+                wide = empty.dim() > 1
+                full = full.normal_(0, 0.02, generator=generator) if wide else full.fill_(1)
+                made[id(empty)] = nn.Parameter(full, requires_grad=False)
+            setattr(module, name, made[id(empty)])

@@ -13,7 +13,7 @@ from flybench.config import EngineConfig, ModelRef
 from flybench.core import FlybenchError
 from flybench.engine.description import read_with
 from flybench.engine.graph.support import refusal
-from flybench.engine.loading import device_and_dtype
+from flybench.engine.placement import placed, resolve_dtype
 from flybench.engine.random_models import random_model
 from flybench.engine.shapes import SHAPES, random_weights, shape_config
 from flybench.engine.source import local_folder, locate
@@ -23,14 +23,22 @@ GB = 1e9
 
 @dataclass(frozen=True)
 class Untrained:
-    """An architecture that random numbers will fill."""
+    """An architecture that random numbers will fill, as a `Described` model."""
 
     ref: ModelRef
     config: PretrainedConfig
 
+    # What checkpoints of these architectures have.
+    stored_dtype: torch.dtype = torch.bfloat16
+    quantisation: str | None = None
+
     @property
     def graph_refusal(self) -> str | None:
         return refusal(self.config)
+
+    @property
+    def key_heads(self) -> int:
+        return int(self.config.get_text_config().num_key_value_heads)
 
 
 def architecture(ref: ModelRef) -> Untrained:
@@ -39,10 +47,15 @@ def architecture(ref: ModelRef) -> Untrained:
     It is built in one place: a target that would be spread over the cards goes to the first.
 
     Raises:
-        FlybenchError: there is no such shape, or no configuration to be found.
+        FlybenchError: there is no such shape, no configuration to be found, or it is quantised.
     """
-    placed = replace(ref, device="auto") if ref.device == "balanced" else ref
-    return Untrained(placed, shape_config(ref.shape) if ref.shape else _own_config(ref))
+    if ref.quantize is not None:
+        raise FlybenchError(
+            f"quantize={ref.quantize} with weights=random is not allowed: only weights that are "
+            "read from a file are quantised."
+        )
+    here = replace(ref, device="auto") if ref.device == "balanced" else ref
+    return Untrained(here, shape_config(ref.shape) if ref.shape else _own_config(ref))
 
 
 def fill(info: Untrained, engine: EngineConfig) -> PreTrainedModel:
@@ -51,7 +64,7 @@ def fill(info: Untrained, engine: EngineConfig) -> PreTrainedModel:
     Raises:
         FlybenchError: the weights do not fit there.
     """
-    device, dtype = device_and_dtype(info.ref, engine, stored=torch.bfloat16)
+    device, dtype = placed(info, engine), resolve_dtype(info, engine)
     assert device is not None, "an untrained model stands on one device"
     with torch.device("meta"):
         empty = AutoModelForCausalLM.from_config(info.config)

@@ -11,6 +11,7 @@ from flybench.arguments import Parser
 from flybench.checks import allow
 from flybench.compose import cells, parse_request
 from flybench.config import RunConfig, digest
+from flybench.engine.placement import use_threads
 from flybench.latency.costs import FILE
 from flybench.latency.figure import figure
 from flybench.latency.measure import Result, measure
@@ -43,6 +44,7 @@ def latency_command(arguments: Sequence[str]) -> int:
 
 def _measure(config: RunConfig, weights: str) -> None:
     device = check_devices(config)
+    use_threads(config.engine)
     warnings = busy_warnings(device)
     pair = load_costed(
         config.model, config.method.needs_draft_model, config.engine, weights, device

@@ -10,15 +10,16 @@ import torch
 from transformers import PreTrainedModel
 
 from flybench.config import EngineConfig, ModelConfig
+from flybench.core import FlybenchError
 from flybench.engine.demand import Demand
 from flybench.engine.description import describe_pair
-from flybench.engine.loading import load, load_models
+from flybench.engine.loading import load_model, load_models
 from flybench.engine.placement import choose_engine
 from flybench.engine.untrained import architecture, fill
 
 ROLES = ("target", "draft")
 WEIGHTS = ("own", "random")
-REF = ("path", "skip_layers", "shape")
+REF = ("path", "skip_layers", "quantize", "shape")
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,10 @@ def load_costed(
     Raises:
         FlybenchError: a model cannot be found, fetched, or put where it belongs.
     """
+    if engine.tp > 1:
+        raise FlybenchError(
+            f"engine.tp={engine.tp} is not costed: remove it, since a step is costed on one device."
+        )
     refs = [config.target, *([config.draft] if with_draft and config.draft else [])]
     if weights == "random":
         shapes = [architecture(ref) for ref in refs]
@@ -63,7 +68,7 @@ def load_costed(
         target, draft, vocab = describe_pair(config, with_draft)
         infos = [info for info in (target, draft) if info is not None]
         chosen, note = choose_engine(engine, infos, device)
-        models = load_models(target, draft, partial(load, engine=chosen))
+        models = load_models(target, draft, partial(load_model, engine=chosen))
     named = {
         role: _costed(role, {name: asdict(ref)[name] for name in REF}, model)
         for role, ref, model in zip(ROLES, refs, models, strict=False)

@@ -102,7 +102,10 @@ def newest(folder: RunFolder, known: Row) -> Path | None:
     dtype = read_yaml(folder.config_file).get("engine", {}).get("dtype")
     files = sorted(folder.path.parent.glob(f"latency-*/{FILE}"), key=lambda f: f.stat().st_mtime)
     for file in reversed(files):
-        result = read_costs(file)
+        try:
+            result = read_costs(file)
+        except FlybenchError:
+            continue  # one that nobody asked for; named, it is refused
         same = same_model(result, known) and same_machine(result, known)
         if same and result["dtype"] == dtype:
             return file
@@ -117,7 +120,7 @@ def same_model(result: Result, known: Row) -> bool:
     return all(
         result["models"][role].get(name) == known["models"][role].get(name)
         for role in roles
-        for name in ("path", "skip_layers")
+        for name in ("path", "skip_layers", "quantize")
     )
 
 

@@ -6,6 +6,7 @@ import copy
 from dataclasses import replace
 
 import pytest
+import torch
 from torch import nn
 
 from flybench.engine.demand import Demand
@@ -24,8 +25,8 @@ def demand() -> Demand:
 
 
 def test_sizes_by_hand(demand: Demand) -> None:
-    parameters = MATRICES + NORMS + 64  # and one row of the embedding
-    assert demand == Demand(4 * parameters, KV, parameters, 64, (None,) * 4)
+    read = MATRICES + NORMS + 64  # and one row of the embedding
+    assert demand == Demand(4 * read, KV, MATRICES, 64, (None,) * 4)
 
 
 def test_one_token_reads_the_weights_and_its_own_text(demand: Demand) -> None:
@@ -61,6 +62,13 @@ def test_windows_are_read_from_the_configuration() -> None:
     assert set(windows) <= {32, None}
     assert 32 in windows
     assert len(Demand.of(without_layers(toys.model("llama"), 1, 3)).windows) == 2
+
+
+def test_a_packed_layer_counts_what_it_stands_for() -> None:
+    model = copy.deepcopy(toys.model("llama"))
+    head = model.lm_head
+    head.weight = nn.Parameter(torch.zeros(head.weight.numel() // 2, dtype=torch.uint8), False)
+    assert Demand.of(model).parameters == MATRICES
 
 
 def test_a_mixture_of_experts_is_unknown() -> None:

@@ -12,10 +12,10 @@ from transformers import AutoModelForCausalLM
 
 from flybench.config import EngineConfig, ModelConfig, ModelRef
 from flybench.core import FlybenchError
-from flybench.engine import loading
+from flybench.engine import placement
 from flybench.engine.description import describe, describe_pair
 from flybench.engine.loading import load_pair
-from flybench.engine.placement import resolve_device
+from flybench.engine.placement import resolve_device, resolve_dtype
 from flybench.engine.random_models import byte_tokenizer
 from tests.reference import toys
 
@@ -215,6 +215,18 @@ def test_unknown_devices_are_refused(name: str) -> None:
     toys.assert_one_sentence(caught.value, repr(name), "use auto, cpu or cuda:N")
 
 
+def test_a_type_that_the_processor_only_imitates_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    info = describe(ModelRef("random:llama"))
+    monkeypatch.setattr(placement, "computes_natively", lambda dtype: dtype == torch.float16)
+    half = EngineConfig(dtype="fp16", device="cpu")
+    assert resolve_dtype(info, half) == torch.float16
+    with pytest.raises(FlybenchError) as caught:
+        resolve_dtype(info, EngineConfig(dtype="bf16", device="cpu"))
+    toys.assert_one_sentence(caught.value, "bf16", "random:llama", "use engine.dtype=fp32")
+
+
 def test_auto_and_cpu_are_devices() -> None:
     assert resolve_device("cpu") == torch.device("cpu")
     expected = "cuda:0" if torch.cuda.is_available() else "cpu"
@@ -223,14 +235,13 @@ def test_auto_and_cpu_are_devices() -> None:
 
 def test_a_model_may_set_a_device_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    resolve = loading.resolve_device
     monkeypatch.setattr(
-        loading, "resolve_device", lambda name: asked.append(name) or resolve("cpu")
+        placement, "resolve_device", lambda name: asked.append(name) or torch.device("cpu")
     )
     pair = ModelConfig("p", ModelRef("random:llama"), ModelRef("random:llama:1", device="cpu"))
     target, draft, size = describe_pair(pair, with_draft=True)
     load_pair(target, draft, size, EngineConfig(device="cuda:1"), 512)
-    assert asked == ["cuda:1", "cpu"]
+    assert set(asked) == {"cuda:1", "cpu"}
 
 
 DAMAGES = {

@@ -44,6 +44,12 @@ def test_the_type_is_the_pair_own() -> None:
     assert fill(architecture(ModelRef("random:llama", dtype="bf16")), CPU).dtype == torch.bfloat16
 
 
+def test_random_weights_are_not_quantised() -> None:
+    with pytest.raises(FlybenchError) as caught:
+        architecture(ModelRef("org/big", shape="llama-1b", quantize="int8"))
+    toys.assert_one_sentence(caught.value, "quantize=int8", "weights=random")
+
+
 def test_an_unreachable_configuration_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     def offline(*args: object, **options: object) -> None:
         raise OSError("We couldn't connect. Check your network.")

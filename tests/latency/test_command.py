@@ -74,6 +74,7 @@ def test_random_weights_of_a_shape_fetch_nothing(
         (["random"], "neither an option"),
         (["model=random", "model.target.shape=llama-8", "weights=random"], "did you mean llama-8b"),
         (["model=random", "engine.dtype=int8"], "fp32, bf16"),
+        (["model=random", "engine.tp=2"], "engine.tp=2 is not costed"),
         (["--acceptance"], "--help"),
         (["--acceptance", "nowhere"], "not a run's folder"),
         (["--acceptance", "nowhere", "--froce"], "--help"),

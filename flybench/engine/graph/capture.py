@@ -35,7 +35,8 @@ def _captured(work: Callable[[], T], device: torch.device) -> Callable[[], T]:
             work()
     torch.cuda.current_stream(device).wait_stream(side)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=side):
+    # Only this thread's calls count: NCCL watches its own from another.
+    with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
         output = work()
 
     def replay() -> T:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
+import torch.distributed as dist
 from torch import Tensor
 from transformers import PreTrainedModel
 
@@ -29,13 +30,16 @@ class Rows(NamedTuple):
 class GraphModel:
     """A transformers model with a static cache of `max_length` tokens and more (batch 1).
 
-    It rewires `model` in place.
+    It rewires `model` in place. Where `ranks` of them share the model, each reads what rank 0 does.
     """
 
-    def __init__(self, model: PreTrainedModel, vocab_size: int, max_length: int) -> None:
+    def __init__(
+        self, model: PreTrainedModel, vocab_size: int, max_length: int, ranks: int = 1
+    ) -> None:
         self._model = model
         self.device = model.device
         self.vocab_size = vocab_size
+        self.ranks = ranks
         # One split more, because a pass may be padded, and its padding lands behind the text.
         self.slots = (-(-max_length // SPLIT) + 1) * SPLIT
         # What a pass reads: the number of filled slots, then ids. The host's copy is written again
@@ -97,6 +101,8 @@ class GraphModel:
         if width not in self._passes:
 
             def work() -> Rows:
+                if self.ranks > 1:
+                    dist.broadcast(self.inbox, src=0)
                 base = self.inbox[:1]
                 slots = base + torch.arange(width, device=self.device)
                 logits = self._logits(self.inbox[1 : 1 + width], base, slots, width)

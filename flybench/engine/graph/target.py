@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import torch
+import torch.distributed as dist
 from torch import Tensor
 
 from flybench.core import Draft, RowStatistics, TargetView, Verdict
@@ -32,9 +34,7 @@ class GraphTarget:
         views = {nodes: self._view(nodes) for nodes in range(k + 1)}
         self._views |= views
         # A draw needs fresh noise, which comes from a generator that no graph knows.
-        return (
-            CapturedJudge(judge, self._model.inbox, views, sampling) if sampling.greedy else judge
-        )
+        return CapturedJudge(judge, self._model, views, sampling) if sampling.greedy else judge
 
     def prefill(self, ids: Sequence[int]) -> None:
         self._model.prefill(ids)
@@ -70,8 +70,10 @@ class CapturedJudge:
     """
 
     def __init__(
-        self, judge: Judge, inbox: Tensor, views: dict[int, TargetView], sampling: Sampling
+        self, judge: Judge, model: GraphModel, views: dict[int, TargetView], sampling: Sampling
     ) -> None:
+        inbox = model.inbox
+
         def decide(tokens: Tensor, view: TargetView) -> tuple[Tensor, ...]:
             draft = Draft.chain(tokens)
             found = judge.judge(draft, view, sampling, None)
@@ -85,11 +87,15 @@ class CapturedJudge:
 
         often = (0, max(views)) if compiles(inbox.device) else ()
         fused = torch.compile(decide, fullgraph=True, dynamic=False)
+
+        def work(nodes: int, view: TargetView) -> tuple[Tensor, ...]:
+            found = (fused if nodes in often else decide)(inbox[2 : 2 + nodes], view)
+            if model.ranks > 1:
+                dist.broadcast(found[-1], src=0)
+            return found
+
         self._programs = {
-            nodes: capture(
-                partial(fused if nodes in often else decide, inbox[2 : 2 + nodes], view),
-                inbox.device,
-            )
+            nodes: capture(partial(work, nodes, view), inbox.device)
             for nodes, view in views.items()
         }
 
@@ -101,3 +107,22 @@ class CapturedJudge:
         generator: torch.Generator | None,
     ) -> Verdict:
         return Verdict(*self._programs[len(draft)]())
+
+
+class AgreedJudge:
+    """A verifier whose verdict every rank takes from rank 0."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+
+    def judge(
+        self,
+        draft: Draft,
+        view: TargetView,
+        sampling: Sampling,
+        generator: torch.Generator | None,
+    ) -> Verdict:
+        verdict = self._judge.judge(draft, view, sampling, generator)
+        packed = verdict.pack(draft, view)
+        dist.broadcast(packed, src=0)
+        return replace(verdict, packed=packed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -56,7 +57,8 @@ def test_captured_verdicts_equal_the_verifier_own(verifier: Verifier, traced: li
         for nodes in range(LONGEST + 1)
     }
     inbox = torch.zeros(2 + LONGEST, dtype=torch.long)
-    captured = CapturedJudge(verifier, inbox, views, Sampling())
+    model: Any = SimpleNamespace(inbox=inbox, ranks=1)
+    captured = CapturedJudge(verifier, model, views, Sampling())
     assert len(traced) == 2
     for nodes in [*range(LONGEST + 1)] * 2:
         logits.copy_(torch.randn(logits.shape, generator=generator) * 2)

@@ -3,8 +3,8 @@
 The new keys and values come from where the layer computed them, and the first tile of each head
 writes them to the cache, so that no program waits for another.
 
-A split past the live length costs one load. Rows come in tiles of 16 and splits are always 128
-slots long, so that a row's result never depends on what else is in the pass.
+A split past the live length costs one load. Rows come in tiles of 16, and splits are as long as the
+cache alone decides, so that a row's result never depends on what else is in the pass.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import triton.language as tl
 from torch import Tensor
 
 ROW_TILE = 16
-SPLIT = 128
+# Short splits keep more of the card busy, long ones leave less to merge.
+SHORT_SPLIT, LONG_SPLIT = 64, 128
+LONG_CACHE = 4096
 
 
 @triton.jit
@@ -166,10 +168,11 @@ def launch(
     window: int,
     softcap: float,
 ) -> Tensor:
-    """`attend` on CUDA; the cache's length is a multiple of `SPLIT`."""
+    """`attend` on CUDA."""
     batch, heads, new, d = query.shape
     kv, slots = keys.shape[1], keys.shape[2]
-    group, splits = heads // kv, slots // SPLIT
+    split = SHORT_SPLIT if slots <= LONG_CACHE else LONG_SPLIT
+    group, splits = heads // kv, triton.cdiv(slots, split)
     tiles, wide = triton.cdiv(group * new, ROW_TILE), max(16, triton.next_power_of_2(d))
     query, key, value = (x if x.stride(3) == 1 else x.contiguous() for x in (query, key, value))
     rows = batch * kv * tiles * splits * ROW_TILE
@@ -180,12 +183,12 @@ def launch(
     _partial[(batch * kv, tiles, splits)](
         query, key, value, keys, values, base, part, peak, mass, scale, window, softcap, slots,
         *query.stride()[:3], *key.stride()[:3], *value.stride()[:3],
-        NEW=new, GROUP=group, KV=kv, D=d, WIDE=wide, TILE=ROW_TILE, SPLIT=SPLIT,
+        NEW=new, GROUP=group, KV=kv, D=d, WIDE=wide, TILE=ROW_TILE, SPLIT=split,
         SOFTCAP=softcap > 0, PRECISION=precision, num_warps=4,
     )  # fmt: skip
     _merge[(batch * kv * group * new,)](
         part, peak, mass, out, base, splits,
-        NEW=new, GROUP=group, KV=kv, D=d, WIDE=wide, TILE=ROW_TILE, TILES=tiles, SPLIT=SPLIT,
-        CHUNK=8, num_warps=2,
+        NEW=new, GROUP=group, KV=kv, D=d, WIDE=wide, TILE=ROW_TILE, TILES=tiles, SPLIT=split,
+        CHUNK=16, num_warps=4,
     )  # fmt: skip
     return out

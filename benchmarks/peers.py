@@ -1,0 +1,206 @@
+"""This engine against transformers' own ways to generate, in one process; prints one JSON line.
+
+    python benchmarks/peers.py --target llama-8b [--draft llama-1b] [--new-tokens 128]
+    python benchmarks/peers.py --target T.gguf --draft D.gguf --prompts prompts.jsonl --k 15
+
+Models are shapes of `flybench/engine/shapes.py` with random weights, or paths. Peers: `generate`
+(dynamic cache; `--compiled` adds a static cache with compiled decoding), assisted generation (the
+same draft, k constant tokens, no stop on low confidence) and its prompt lookup. Ours: AR, SPD and
+lookup. Every way answers the same prompts, greedily; ratios of seconds per token are paired over
+the prompts, with 95 % bootstrap intervals. `benchmarks/prompts.py` writes prompts of a task.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from measuring import machine, model_of
+from tqdm import tqdm
+from transformers import PreTrainedModel
+
+from flybench.bandwidth import read_bandwidth
+from flybench.config import DraftConfig, MethodConfig
+from flybench.decode import StopRule
+from flybench.engine.base import CachedModel, Target
+from flybench.engine.eager import EagerModel, EagerTarget
+from flybench.engine.footprint import footprint
+from flybench.engine.graph.model import GraphModel
+from flybench.engine.graph.target import GraphTarget
+from flybench.engine.placement import resolve_device
+from flybench.methods import AR, build_decoder
+from flybench.sampling import Sampling
+from flybench.stats import bootstrap
+
+Answer = Callable[[list[int]], list[int]]
+Measured = list[tuple[int, float]]
+"""Tokens and seconds of each prompt."""
+AGAINST = (
+    ("ar", "generate"),
+    ("ar", "generate_static"),
+    ("lookup", "generate_lookup"),
+    ("spd", "generate_assisted"),
+    ("spd", "ar"),
+    ("lookup", "ar"),
+)
+
+
+def prompts_of(options: argparse.Namespace) -> tuple[list[list[int]], list[int]]:
+    """Prompts as ids, and the ids that end an answer."""
+    if options.prompts is None:
+        generator = torch.Generator().manual_seed(0)
+        length = (options.samples, options.prompt_tokens)
+        return torch.randint(10, 30000, length, generator=generator).tolist(), []
+    lines = [json.loads(line) for line in options.prompts.read_text().splitlines()]
+    return [line["ids"] for line in lines[: options.samples]], lines[0]["eos"]
+
+
+def theirs(model: PreTrainedModel, eos: Sequence[int], new_tokens: int, **how: Any) -> Answer:
+    """`generate` with `how`."""
+
+    def answer(ids: list[int]) -> list[int]:
+        prompt = torch.tensor([ids], device=model.device)
+        # An id that never comes keeps a model with random weights going.
+        ends = list(eos) or [model.config.vocab_size + 1]
+        output = model.generate(  # type: ignore[operator]
+            prompt,
+            attention_mask=torch.ones_like(prompt),
+            do_sample=False,
+            max_new_tokens=new_tokens,
+            eos_token_id=ends,
+            pad_token_id=ends[0],
+            **how,
+        )
+        return output[0, len(ids) :].tolist()
+
+    return answer
+
+
+def ours(
+    methods: dict[str, MethodConfig],
+    target: PreTrainedModel,
+    draft: PreTrainedModel | None,
+    eos: Sequence[int],
+    new_tokens: int,
+    longest: int,
+) -> dict[str, Answer]:
+    """The methods on the engine that flybench would choose for the device."""
+    models = [target, *([] if draft is None else [draft])]
+    vocab = min(model.config.vocab_size for model in models)
+    on_target: Target
+    on_draft: CachedModel
+    if target.device.type == "cuda":
+        slots = longest + new_tokens + max(method.k for method in methods.values()) + 1
+        fast = [GraphModel(model, vocab, slots) for model in models]
+        on_target, on_draft = GraphTarget(fast[0]), fast[-1]
+    else:
+        plain = [EagerModel(model, vocab) for model in models]
+        on_target, on_draft = EagerTarget(plain[0]), plain[-1]
+    stop = StopRule(frozenset(eos), new_tokens)
+
+    def way(method: MethodConfig) -> Answer:
+        decoder = build_decoder(method, on_target, on_draft, Sampling())
+        return lambda ids: decoder.decode(ids, stop).ids
+
+    return {name: way(method) for name, method in methods.items()}
+
+
+def run(name: str, answer: Answer, prompts: list[list[int]], device: torch.device) -> Measured:
+    """Tokens and seconds of every prompt, after one that is not counted."""
+    answer(prompts[0])
+    measured = []
+    for ids in tqdm(prompts, desc=name, disable=None):
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        start = time.perf_counter()
+        tokens = len(answer(ids))
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        measured.append((tokens, time.perf_counter() - start))
+    return measured
+
+
+def compare(ahead: Measured, behind: Measured) -> dict[str, Any]:
+    """How many times faster `ahead` is: in tokens per second, and in seconds to an answer."""
+    columns = [[pair[i] for pair in way] for way in (ahead, behind) for i in (0, 1)]
+    n, t, n_peer, t_peer = (sum(column) for column in columns)
+    rate = bootstrap(lambda n, t, m, s: (n / t) / (m / s), *columns)
+    answer = bootstrap(lambda t, s: s / t, columns[1], columns[3])
+    return {
+        "tokens_per_second": (n / t) / (n_peer / t_peer),
+        "tokens_per_second_ci": rate,
+        "time_to_answer": t_peer / t,
+        "time_to_answer_ci": answer,
+    }
+
+
+def measure(options: argparse.Namespace, device: torch.device) -> dict[str, Any]:
+    """Every way on the same prompts: transformers' first, because the graph engine rewires."""
+    bandwidth = read_bandwidth(device)
+    target = model_of(options.target, device)
+    draft = None if options.draft is None else model_of(options.draft, device)
+    reads = footprint(target).weight_bytes
+    prompts, eos = prompts_of(options)
+    limits = (eos, options.new_tokens)
+    k = options.k
+    peers = {"generate": theirs(target, *limits)}
+    peers["generate_lookup"] = theirs(target, *limits, prompt_lookup_num_tokens=k)
+    if options.compiled:
+        peers["generate_static"] = theirs(target, *limits, cache_implementation="static")
+    methods = {"ar": AR, "lookup": MethodConfig("lookup", k, DraftConfig("lookup"))}
+    if draft is not None:
+        methods["spd"] = MethodConfig("spd", k, DraftConfig("model"))
+        settings = draft.generation_config
+        settings.num_assistant_tokens = k
+        settings.num_assistant_tokens_schedule = "constant"
+        settings.assistant_confidence_threshold = 0.0
+        peers["generate_assisted"] = theirs(target, *limits, assistant_model=draft)
+    found = {name: run(name, answer, prompts, device) for name, answer in peers.items()}
+    own = ours(methods, target, draft, *limits, longest=max(map(len, prompts)))
+    found |= {name: run(name, answer, prompts, device) for name, answer in own.items()}
+    rates = {name: sum(n for n, _ in way) / sum(t for _, t in way) for name, way in found.items()}
+    share = None if bandwidth is None or reads is None else reads * rates["ar"] / bandwidth
+    return {
+        "read_bandwidth": bandwidth,
+        "tokens_per_second": rates,
+        "tokens": {name: sum(n for n, _ in way) for name, way in found.items()},
+        "ar_bandwidth_share": share,
+        "ratios": {
+            f"{a}/{b}": compare(found[a], found[b]) for a, b in AGAINST if {a, b} <= set(found)
+        },
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--target", required=True)
+    parser.add_argument("--draft")
+    parser.add_argument("--prompts", type=Path)
+    parser.add_argument("--samples", type=int, default=4)
+    parser.add_argument("--prompt-tokens", type=int, default=128)
+    parser.add_argument("--new-tokens", type=int, default=128)
+    parser.add_argument("--k", type=int, default=15)
+    parser.add_argument("--compiled", action="store_true")
+    parser.add_argument("--device", default="auto")
+    options = parser.parse_args()
+    device = resolve_device(options.device)
+    setting = {
+        "target": Path(options.target).name,
+        "draft": options.draft and Path(options.draft).name,
+        "samples": options.samples,
+        "k": options.k,
+        "new_tokens": options.new_tokens,
+    }
+    line = {"benchmark": "peers", **machine(device), **setting, **measure(options, device)}
+    print(json.dumps(line))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,7 @@
+"""`python -m flybench`, for launchers such as torchrun that want a module."""
+
+import sys
+
+from flybench.cli import main
+
+sys.exit(main())

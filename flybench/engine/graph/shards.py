@@ -1,0 +1,136 @@
+"""Tensor parallelism by transformers' own plan: each rank holds a part of every linear layer.
+
+The plan names the layers that are split by columns (their outputs stay apart), by rows (their
+outputs are summed) or by columns with the outputs gathered. A model comes here loaded by
+transformers in shards, whole, or without data; it leaves with plain layers of this rank's sizes.
+"""
+
+from __future__ import annotations
+
+import re
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
+from transformers import PreTrainedModel
+
+from flybench.core import FlybenchError
+from flybench.ranks import rank, world_size
+
+COLUMNS = {"colwise"}
+ROWS = {"rowwise"}
+GATHERED = {"colwise_gather_output", "colwise_rep"}
+
+
+@torch.library.custom_op("flybench::sum_ranks", mutates_args=("x",))
+def sum_ranks(x: Tensor) -> None:
+    """Replace x by the sum of every rank's x."""
+    dist.all_reduce(x)
+
+
+@torch.library.custom_op("flybench::gather_ranks", mutates_args=())
+def gather_ranks(x: Tensor, ranks: int) -> Tensor:
+    """x [..., C] of every rank side by side: [..., ranks · C]."""
+    parts = x.new_empty(ranks, *x.shape)
+    dist.all_gather_into_tensor(parts, x.contiguous())
+    return parts.movedim(0, -2).flatten(-2)
+
+
+@gather_ranks.register_fake
+def _(x: Tensor, ranks: int) -> Tensor:
+    return x.new_empty(*x.shape[:-1], ranks * x.shape[-1])
+
+
+class Summed(nn.Module):
+    """A linear layer split by rows: each rank adds its part, the bias comes once."""
+
+    def __init__(self, part: nn.Linear, bias: nn.Parameter | None) -> None:
+        super().__init__()
+        self.part, self.bias = part, bias
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.part(x)
+        sum_ranks(y)
+        return y if self.bias is None else y + self.bias
+
+
+class Gathered(nn.Module):
+    """A linear layer split by columns whose whole output every rank needs."""
+
+    def __init__(self, part: nn.Linear) -> None:
+        super().__init__()
+        self.part = part
+        self._ranks = world_size()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return gather_ranks(self.part(x), self._ranks)
+
+
+def shard(model: PreTrainedModel) -> PreTrainedModel:
+    """Leave this rank's part of every layer that the model's plan splits.
+
+    The model's configuration then counts the heads of this rank.
+
+    Raises:
+        FlybenchError: the plan splits a layer in a way that is not known here.
+    """
+    plan = model.tp_plan
+    for name, module in list(model.named_modules()):
+        style = plan.get(re.sub(r"\.\d+(?=\.|$)", ".*", name))
+        if style is not None and isinstance(module, nn.Embedding):
+            # One row is read for a token: every rank keeps the table, and none has to ask.
+            module.weight = nn.Parameter(_whole(module.weight), requires_grad=False)
+            module.__dict__.pop("forward", None)
+        if style is None or not isinstance(module, nn.Linear):
+            continue
+        parent, _, child = name.rpartition(".")
+        setattr(model.get_submodule(parent), child, _part(name, module, style))
+    config, ranks = model.config, world_size()
+    config.head_dim = getattr(config, "head_dim", None) or (
+        config.hidden_size // config.num_attention_heads
+    )
+    config.num_attention_heads //= ranks
+    config.num_key_value_heads //= ranks
+    return model
+
+
+def _part(name: str, module: nn.Linear, style: str) -> nn.Module:
+    if style in ROWS:
+        return Summed(_linear(_local(module.weight, 1), None), module.bias)
+    if style in GATHERED and module.weight.shape[0] % world_size():
+        # Such as an output layer of odd size: each rank computes all of it.
+        return _linear(_whole(module.weight), None if module.bias is None else _whole(module.bias))
+    if style in COLUMNS | GATHERED:
+        bias = None if module.bias is None else _local(module.bias, 0)
+        part = _linear(_local(module.weight, 0), bias)
+        return part if style in COLUMNS else Gathered(part)
+    raise FlybenchError(
+        f"The model's tensor-parallel plan splits {name} by {style}, which is not known here: run "
+        "it without engine.tp."
+    )
+
+
+def _linear(weight: Tensor, bias: Tensor | None) -> nn.Linear:
+    rows, columns = weight.shape
+    linear = nn.Linear(columns, rows, bias=bias is not None, device="meta", dtype=weight.dtype)
+    linear.weight = nn.Parameter(weight, requires_grad=False)
+    if bias is not None:
+        linear.bias = nn.Parameter(bias, requires_grad=False)
+    return linear
+
+
+def _whole(tensor: Tensor) -> Tensor:
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor.detach()
+
+
+def _local(tensor: Tensor, axis: int) -> Tensor:
+    """This rank's part of a tensor that transformers has split already, or that is still whole."""
+    if isinstance(tensor, DTensor):
+        return tensor.to_local()
+    if tensor.shape[axis] % world_size():
+        raise FlybenchError(
+            f"A layer of {tensor.shape[axis]} does not divide by engine.tp={world_size()}: choose "
+            "a number of ranks that divides it."
+        )
+    return tensor.detach().chunk(world_size(), axis)[rank()].clone()

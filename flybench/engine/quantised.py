@@ -1,0 +1,61 @@
+"""Weights in fewer bits, as transformers quantises them while it loads a model.
+
+A checkpoint that is quantised already needs nothing of this: transformers reads how from its
+configuration. Either way layers keep their own forward pass, on both engines.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+from transformers import BitsAndBytesConfig, PretrainedConfig, TorchAoConfig
+
+from flybench.config import ModelRef
+from flybench.core import FlybenchError
+
+PACKAGES = {"int8": "torchao", "int4": "torchao", "nf4": "bitsandbytes"}
+
+
+def quantisation(ref: ModelRef, config: PretrainedConfig) -> str | None:
+    """How a model's weights are stored: by `ref`, by its checkpoint, or not quantised (None).
+
+    Raises:
+        FlybenchError: it takes a package that is not here, or two ways at once.
+    """
+    stored = getattr(config, "quantization_config", None)
+    method = stored.get("quant_method") if isinstance(stored, dict) else None
+    if ref.quantize is None:
+        return None if stored is None else str(method or type(stored).__name__)
+    if stored is not None:
+        raise FlybenchError(
+            f"{ref.path} is quantised already ({method}), so quantize={ref.quantize} is not "
+            "allowed: remove it."
+        )
+    package = PACKAGES[ref.quantize]
+    if importlib.util.find_spec(package) is None:
+        raise FlybenchError(
+            f"quantize={ref.quantize} for {ref.path} needs the package {package}: "
+            f"pip install {package}."
+        )
+    return ref.quantize
+
+
+def loading_options(ref: ModelRef, compute_dtype: Any) -> dict[str, Any]:
+    """What `from_pretrained` needs to quantise as `ref` says."""
+    if ref.quantize is None:
+        return {}
+    if ref.quantize == "nf4":
+        four = BitsAndBytesConfig(
+            load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=compute_dtype
+        )
+        return {"quantization_config": four}
+    from torchao.quantization import Int4WeightOnlyConfig, Int8WeightOnlyConfig
+
+    eight = ref.quantize == "int8"
+    how = (
+        Int8WeightOnlyConfig()
+        if eight
+        else Int4WeightOnlyConfig(group_size=128, int4_packing_format="tile_packed_to_4d")
+    )
+    return {"quantization_config": TorchAoConfig(how)}

@@ -1,0 +1,41 @@
+"""Thousands of samples in a row leave the process as large as it was."""
+
+from __future__ import annotations
+
+import gc
+
+import psutil
+import pytest
+
+from flybench.config import DraftConfig, MethodConfig, VerifyConfig
+from flybench.decode import StopRule
+from flybench.engine.base import CachedModel, Target
+from flybench.engine.eager import EagerTarget
+from flybench.engine.graph.target import GraphTarget
+from flybench.methods import build_decoder
+from flybench.sampling import Sampling
+from tests.reference import toys
+
+SAMPLES, SETTLED = 2_000, 200
+# Keeping each sample's keys and values of both models would add more than 100 MB.
+GROWTH_BYTES = 8 << 20
+
+
+@pytest.mark.parametrize("engine", ["eager", "graph"])
+def test_two_thousand_samples_do_not_grow_the_process(engine: str) -> None:
+    target: Target = EagerTarget(toys.eager("llama"))
+    draft: CachedModel = toys.near("llama")
+    if engine == "graph":
+        target, draft = GraphTarget(toys.graph("llama", 100)), toys.graph_near("llama", 100)
+    method = MethodConfig("fly", 3, DraftConfig("nested"), VerifyConfig("fly", window=1))
+    decoder = build_decoder(method, target, draft, Sampling())
+    stop = StopRule(frozenset(), 1)
+    process, before = psutil.Process(), 0
+    for sample in range(SAMPLES):
+        prompt = [(sample * 7 + i * i) % toys.VOCAB for i in range(20 + sample % 40)]
+        decoder.decode(prompt, stop, sample)
+        if sample == SETTLED:
+            gc.collect()
+            before = process.memory_info().rss
+    gc.collect()
+    assert process.memory_info().rss - before < GROWTH_BYTES
