@@ -12,6 +12,8 @@ from flybench.report.text import NONE, number, percent
 
 Result = dict[str, Any]
 MS = 1e3
+# A step and the same step while decoding may differ by this share before a reader is told.
+DRIFT = 0.25
 PREFIXES = ("", "k", "M", "G", "T", "P")
 COLUMNS = (
     *("model", "varied", "width", "context", "batch", "step_ms", "p10_ms", "p90_ms", "repeats"),
@@ -136,6 +138,17 @@ def _sentences(result: Result) -> Iterator[str]:
         )
         yield f"The verdict alone on {k} drafted tokens: {'; '.join(told)}."
     yield _memory(result, steps)
+    yield from _drift(steps["target"]["median_s"], result["rounds"]["ar"]["verify"]["median_s"])
+
+
+def _drift(step: float | None, decoding: float) -> Iterator[str]:
+    """A warning where decoding, timed last, contradicts the base point, which was timed first."""
+    if step and abs(decoding / step - 1) > DRIFT:
+        yield (
+            f"The target's step took {brief(step * MS)} ms at the base point and "
+            f"{brief(decoding * MS)} ms with its verdict while decoding: if the machine was busy "
+            "with other work, measure again."
+        )
 
 
 def _memory(result: Result, steps: Result) -> str:

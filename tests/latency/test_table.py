@@ -7,7 +7,7 @@ import pytest
 
 from flybench.latency.figure import figure
 from flybench.latency.table import COLUMNS, brief, frame, scaled, text
-from tests.reference.measurements import result
+from tests.reference.measurements import result, spread
 
 
 def test_a_row_a_point_in_milliseconds() -> None:
@@ -53,6 +53,14 @@ def test_a_measurement_of_a_target_alone() -> None:
     assert "draft of" not in shown
     assert "verdict" not in shown
     assert figure(frame(alone), "alone").startswith(b"\x89PNG")
+
+
+def test_a_step_that_changed_meanwhile_is_told() -> None:
+    rounds = result()["rounds"]
+    assert "measure again" not in text(result())
+    for seconds in (0.7, 1.3):
+        slower = rounds | {"ar": rounds["ar"] | {"verify": spread(seconds)}}
+        assert "1,000 ms at the base point" in text(result(rounds=slower))
 
 
 def test_nothing_measured_at_all_is_still_shown() -> None:
