@@ -46,6 +46,11 @@ class Plan:
     max_length: int
 
     @property
+    def infos(self) -> list[ModelInfo]:
+        """The models that are loaded, the target first."""
+        return [info for info in (self.target, self.draft) if info is not None]
+
+    @property
     def label(self) -> str:
         return " ".join([self.config.model.name, self.config.method.name, self.config.task.name])
 

@@ -19,6 +19,7 @@ import yaml
 
 from flybench import sandbox
 from flybench.engine.description import ModelInfo
+from flybench.engine.placement import engine_label
 from flybench.measure import busy_share, device_name, environment, redacted
 from flybench.plan import Plan
 
@@ -31,14 +32,15 @@ def open_folder(plan: Plan, argv: Sequence[str]) -> None:
     plan.folder.repair()
     plan.folder.write("config.yaml", yaml.safe_dump(_lists(asdict(plan.config)), sort_keys=False))
     plan.folder.write("prompt.txt", plan.chat.render(plan.prompts[0].messages))
+    warnings = [] if plan.engine_note is None else [plan.engine_note]
     busy = busy_share()
-    warnings = []
     if plan.device.type == "cpu" and busy > BUSY:
         warnings.append(
             f"Other work kept {busy:.0%} of this machine's processor busy when the run started: "
             "its timings are not reliable."
         )
-        print(warnings[0], file=sys.stderr)
+    for warning in warnings:
+        print(warning, file=sys.stderr)
     plan.folder.write_json("provenance.json", provenance(plan, argv) | {"warnings": warnings})
 
 
@@ -58,8 +60,7 @@ def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
         "method": config.method.name,
         "task": config.task.name,
         "device": device_name(plan.device),
-        "engine": plan.engine.kind,
-        "engine_note": plan.engine_note,
+        "engine": engine_label(plan.engine, plan.infos),
         "key": plan.key,
         "retention_margin": config.retention_margin,
         "models": {

@@ -46,6 +46,17 @@ def choose_engine(
     return replace(engine, kind="graph"), None
 
 
+def engine_label(engine: EngineConfig, infos: Sequence[ModelInfo]) -> str:
+    """The engine as reports name it, with how the models lie on the cards."""
+    label = engine.kind
+    if engine.tp > 1:
+        label += f", tensor parallel over {engine.tp} cards"
+    spread = [info.ref.path for info in infos if placed(info, engine) is None]
+    if spread:
+        label += f", {' and '.join(spread)} in layers over the cards, which take turns (device_map)"
+    return label
+
+
 def check_ranks(engine: EngineConfig, target: ModelInfo) -> None:
     """Refuse a number of processes or a target that tensor parallelism cannot work with.
 

@@ -13,7 +13,7 @@ from flybench.config import EngineConfig, ModelRef
 from flybench.core import FlybenchError
 from flybench.engine.description import ModelInfo, describe
 from flybench.engine.graph.support import FAMILIES, refusal
-from flybench.engine.placement import choose_engine
+from flybench.engine.placement import choose_engine, engine_label
 from tests.reference import toys
 
 CUDA, CPU = torch.device("cuda"), torch.device("cpu")
@@ -84,3 +84,11 @@ def test_layers_spread_over_cards_are_refused(info: ModelInfo) -> None:
     engine, note = choose_engine(EngineConfig(), [spread], CUDA)
     assert engine.kind == "eager"
     assert "take turns" in str(note)
+
+
+def test_the_engine_is_named_with_its_placement(info: ModelInfo) -> None:
+    spread = replace(info, ref=replace(info.ref, device="balanced"))
+    assert engine_label(EngineConfig("graph"), [info, info]) == "graph"
+    assert engine_label(EngineConfig("graph", tp=4), [spread]).endswith("parallel over 4 cards")
+    label = engine_label(EngineConfig("eager"), [spread, info])
+    assert label.startswith("eager, random:llama in layers over the cards, which take turns")
