@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -99,17 +100,17 @@ class GraphModel:
     def pass_of(self, width: int) -> Callable[[], Rows]:
         """The program that reads `width` ids of the inbox and says what follows each of them."""
         if width not in self._passes:
-
-            def work() -> Rows:
-                if self.ranks > 1:
-                    dist.broadcast(self.inbox, src=0)
-                base = self.inbox[:1]
-                slots = base + torch.arange(width, device=self.device)
-                logits = self._logits(self.inbox[1 : 1 + width], base, slots, width)
-                return Rows(logits.float(), row_statistics(logits))
-
-            self._passes[width] = capture(work, self.device)
+            self._passes[width] = capture(partial(self.read_inbox, width), self.device)
         return self._passes[width]
+
+    def read_inbox(self, width: int) -> Rows:
+        """What `pass_of` captures."""
+        if self.ranks > 1:
+            dist.broadcast(self.inbox, src=0)
+        base = self.inbox[:1]
+        slots = base + torch.arange(width, device=self.device)
+        logits = self._logits(self.inbox[1 : 1 + width], base, slots, width)
+        return Rows(logits.float(), row_statistics(logits))
 
     def reading(self, widest: int, sampling: Sampling) -> ReadPass:
         self.pass_of(1)
