@@ -63,6 +63,11 @@ def check_ranks(engine: EngineConfig, target: ModelInfo) -> None:
     Raises:
         FlybenchError: it cannot.
     """
+    if engine.tp == 1:
+        raise FlybenchError(
+            f"torchrun started {world_size()} processes and engine.tp is 1: set "
+            f"engine.tp={world_size()}, or run a single process."
+        )
     if world_size() != engine.tp:
         raise FlybenchError(
             f"engine.tp={engine.tp} needs as many processes and there are {world_size()}: run "
@@ -89,9 +94,7 @@ def resolve_device(name: str) -> torch.device:
         FlybenchError: the device does not exist here.
     """
     if name == "auto":
-        return (
-            torch.device("cuda", local_rank()) if torch.cuda.is_available() else torch.device("cpu")
-        )
+        name = f"cuda:{local_rank()}" if torch.cuda.is_available() else "cpu"
     try:
         device = torch.device(name)
         if device.type not in DEVICES:

@@ -107,6 +107,7 @@ def test_the_command_for_several_ranks_is_named(info: ModelInfo) -> None:
         (EngineConfig("eager", tp=4), "engine=eager with engine.tp=4"),
         (EngineConfig("auto", tp=4), "the 2 key heads of random:llama"),
         (EngineConfig("auto", tp=2), "there are 4"),
+        (EngineConfig("auto"), "set engine.tp=4"),
     ],
 )
 def test_ranks_that_do_not_fit_are_refused(
