@@ -102,8 +102,6 @@ def _run_cell(config: RunConfig, arguments: Sequence[str]) -> int:
         join(plan.device)
         if rank():
             return _follow(plan)
-        if plan.engine_note:
-            print(plan.engine_note, file=sys.stderr)
         with plan.folder.exclusive():
             open_folder(plan, ["flybench", "run", *arguments])
             if todo := from_leader(pending(plan)):

@@ -12,6 +12,7 @@ import torch
 from flybench.config import EngineConfig, MethodConfig, RunConfig, digest
 from flybench.core import FlybenchError, Prompt
 from flybench.engine.description import ModelInfo, describe_pair
+from flybench.engine.graph.model import WIDEST
 from flybench.engine.placement import choose_engine, resolve_device, resolve_dtype
 from flybench.methods import AR
 from flybench.records import RunFolder
@@ -44,6 +45,11 @@ class Plan:
     engine: EngineConfig
     engine_note: str | None
     max_length: int
+
+    @property
+    def infos(self) -> list[ModelInfo]:
+        """The models that are loaded, the target first."""
+        return [info for info in (self.target, self.draft) if info is not None]
 
     @property
     def label(self) -> str:
@@ -98,6 +104,7 @@ def make_plan(config: RunConfig) -> Plan:
     engine, engine_note = choose_engine(config.engine, infos, device)
     for info in infos:
         resolve_dtype(info, engine)
+    check_width(engine, config.method)
     identity = config.identity() | {
         "engine": asdict(engine),
         "files": [info.files for info in infos],
@@ -136,6 +143,20 @@ def _reach(config: RunConfig, chat: Chat, prompt: Prompt, prompt_tokens: int) ->
     later = sum(len(chat.encode(question)) + FRAME_TOKENS for question in prompt.followups)
     answers = (1 + len(prompt.followups)) * prompt.max_new_tokens
     return prompt_tokens + later + answers + config.method.k + 1
+
+
+def check_width(engine: EngineConfig, method: MethodConfig) -> None:
+    """Refuse passes that are wider than the graph engine's.
+
+    Raises:
+        FlybenchError: they are.
+    """
+    if engine.kind == "graph" and max(method.k + 1, method.draft.lookup_tokens + 2) > WIDEST:
+        raise FlybenchError(
+            f"method.k={method.k} with method.draft.lookup_tokens={method.draft.lookup_tokens} is "
+            f"too wide for engine=graph, which reads at most {WIDEST} tokens in a pass: lower it, "
+            "or use engine=eager."
+        )
 
 
 def check_devices(config: RunConfig) -> torch.device:

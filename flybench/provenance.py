@@ -20,6 +20,7 @@ import yaml
 
 from flybench import sandbox
 from flybench.engine.description import ModelInfo
+from flybench.engine.placement import engine_label
 from flybench.measure import busy_share, device_name, environment, redacted
 from flybench.plan import Plan
 
@@ -32,21 +33,22 @@ def open_folder(plan: Plan, argv: Sequence[str]) -> None:
     plan.folder.repair()
     plan.folder.write("config.yaml", yaml.safe_dump(_lists(asdict(plan.config)), sort_keys=False))
     plan.folder.write("prompt.txt", plan.chat.render(plan.prompts[0].messages))
-    warnings = busy_warnings(plan.device)
+    warnings = [] if plan.engine_note is None else [plan.engine_note]
+    warnings += busy_warnings(plan.device)
+    for warning in warnings:
+        print(warning, file=sys.stderr)
     plan.folder.write_json("provenance.json", provenance(plan, argv) | {"warnings": warnings})
 
 
 def busy_warnings(device: torch.device) -> list[str]:
-    """A sentence, also on stderr, where other work makes timings on the CPU unreliable."""
+    """A sentence where other work makes timings on the CPU unreliable."""
     busy = busy_share()
     if device.type != "cpu" or busy <= BUSY:
         return []
-    said = (
+    return [
         f"Other work kept {busy:.0%} of this machine's processor busy when the run started: "
         "its timings are not reliable."
-    )
-    print(said, file=sys.stderr)
-    return [said]
+    ]
 
 
 def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
@@ -65,8 +67,7 @@ def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
         "method": config.method.name,
         "task": config.task.name,
         "device": device_name(plan.device),
-        "engine": plan.engine.kind,
-        "engine_note": plan.engine_note,
+        "engine": engine_label(plan.engine, plan.infos),
         "key": plan.key,
         "retention_margin": config.retention_margin,
         "models": {

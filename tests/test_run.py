@@ -92,7 +92,7 @@ def test_killed_and_started_again_ends_in_the_same_tables(config: RunConfig) -> 
     )
     name = whole.path.name
     records = Path("killed") / name / "records.jsonl"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not records.exists() or len(records.read_text().splitlines()) < 5:
         assert time.monotonic() < deadline, "the run never started"
         time.sleep(0.02)

@@ -65,12 +65,28 @@ def choose_engine(
     return replace(engine, kind="graph"), None
 
 
+def engine_label(engine: EngineConfig, infos: Sequence[Described]) -> str:
+    """The engine as reports name it, with how the models lie on the cards."""
+    label = engine.kind
+    if engine.tp > 1:
+        label += f", tensor parallel over {engine.tp} cards"
+    spread = [info.ref.path for info in infos if placed(info, engine) is None]
+    if spread:
+        label += f", {' and '.join(spread)} in layers over the cards, which take turns (device_map)"
+    return label
+
+
 def check_ranks(engine: EngineConfig, target: Described) -> None:
     """Refuse a number of processes or a target that tensor parallelism cannot work with.
 
     Raises:
         FlybenchError: it cannot.
     """
+    if engine.tp == 1:
+        raise FlybenchError(
+            f"torchrun started {world_size()} processes and engine.tp is 1: set "
+            f"engine.tp={world_size()}, or run a single process."
+        )
     if world_size() != engine.tp:
         raise FlybenchError(
             f"engine.tp={engine.tp} needs as many processes and there are {world_size()}: run "
@@ -97,9 +113,7 @@ def resolve_device(name: str) -> torch.device:
         FlybenchError: the device does not exist here.
     """
     if name == "auto":
-        return (
-            torch.device("cuda", local_rank()) if torch.cuda.is_available() else torch.device("cpu")
-        )
+        name = f"cuda:{local_rank()}" if torch.cuda.is_available() else "cpu"
     try:
         device = torch.device(name)
         if device.type not in DEVICES:

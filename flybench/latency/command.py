@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,9 +18,10 @@ from flybench.latency.figure import figure
 from flybench.latency.measure import Result, measure
 from flybench.latency.pair import WEIGHTS, load_costed
 from flybench.latency.projection import project
-from flybench.latency.table import frame, text
+from flybench.latency.table import frame
+from flybench.latency.terminal import text
 from flybench.measure import Clock, environment
-from flybench.plan import check_devices
+from flybench.plan import check_devices, check_width
 from flybench.provenance import busy_warnings
 from flybench.records import RunFolder
 
@@ -45,17 +47,21 @@ def latency_command(arguments: Sequence[str]) -> int:
 def _measure(config: RunConfig, weights: str) -> None:
     device = check_devices(config)
     use_threads(config.engine)
-    warnings = busy_warnings(device)
+    busy = busy_warnings(device)
     pair = load_costed(
         config.model, config.method.needs_draft_model, config.engine, weights, device
     )
+    check_width(pair.engine, config.method)
+    warnings = [*([] if pair.note is None else [pair.note]), *busy]
+    for warning in warnings:
+        print(warning, file=sys.stderr)
     result = measure(pair, config.method, config.sampling.rule(), Clock(device))
     result |= {"warnings": warnings, "environment": environment(device)}
     folder = RunFolder(Path(config.out).expanduser() / _name(config, result))
     table = frame(result)
     folder.write_json(FILE, result)
     folder.write("latency.csv", table.to_csv(index=False))
-    title = f"{pair.name} on {result['device']}, engine {pair.engine.kind}, {weights} weights"
+    title = f"{pair.name} on {result['device']}, engine {pair.label}, {weights} weights"
     (folder.path / "latency.png").write_bytes(figure(table, title))
     print(f"{text(result)}\n\n{folder.path}")
 

@@ -18,16 +18,8 @@ from flybench.stats import Floats
 FILE = "latency.json"
 # What a measurement must hold to be of use here.
 NEEDED = {
-    "model",
-    "models",
-    "device",
-    "engine",
-    "dtype",
-    "weights",
-    "method",
-    "points",
-    "draft",
-    "rounds",
+    *("model", "models", "device", "engine", "engine_kind", "dtype", "weights", "method", "base"),
+    *("points", "draft", "verdicts", "rounds"),
 }
 
 
@@ -120,7 +112,7 @@ def measured_costs(
         draft_s=0.0 if models else float(rounds["draft_s"].mean()),
         other_s=own["other"]["median_s"],
         ar_round_s=times[0] + verdicts["exact"]["median_s"] + idle,
-        padded=result["engine"] == "graph",
+        padded=result["engine_kind"] == "graph",
     )
 
 
@@ -150,7 +142,7 @@ def _assumptions(result: Result, method: dict[str, Any]) -> tuple[str, ...]:
         told.append("a draft costs a step a token, without what looking up saves")
     if kind not in DRAFT_MODEL_KINDS:
         told.append("drafting costs the host what the run recorded")
-    if result["engine"] == "graph":
+    if result["engine_kind"] == "graph":
         told.append("a shorter draft is verified in a pass of full width")
     if result["method"]["name"] != method["name"]:
         told.append(f"the rest of a round costs what it costs with {result['method']['name']}")

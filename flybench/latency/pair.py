@@ -14,7 +14,7 @@ from flybench.core import FlybenchError
 from flybench.engine.demand import Demand
 from flybench.engine.description import describe_pair
 from flybench.engine.loading import load_model, load_models
-from flybench.engine.placement import choose_engine
+from flybench.engine.placement import choose_engine, engine_label
 from flybench.engine.untrained import architecture, fill
 
 ROLES = ("target", "draft")
@@ -35,11 +35,16 @@ class CostedModel:
 
 @dataclass(frozen=True)
 class CostedPair:
-    """The models of a pair by role; `engine` has its kind decided, `note` says why if need be."""
+    """The models of a pair by role.
+
+    `engine` has its kind decided, `label` names it with how the models lie, `note` says why it is
+    not the preferred one.
+    """
 
     name: str
     weights: str
     engine: EngineConfig
+    label: str
     note: str | None
     models: dict[str, CostedModel]
     vocab_size: int
@@ -61,6 +66,7 @@ def load_costed(
     if weights == "random":
         shapes = [architecture(ref) for ref in refs]
         chosen, note = choose_engine(engine, shapes, device)
+        label = engine_label(chosen, shapes)
         second = shapes[1] if len(shapes) > 1 else None
         models = load_models(shapes[0], second, partial(fill, engine=chosen))
         vocab = min(info.config.get_text_config().vocab_size for info in shapes)
@@ -68,12 +74,13 @@ def load_costed(
         target, draft, vocab = describe_pair(config, with_draft)
         infos = [info for info in (target, draft) if info is not None]
         chosen, note = choose_engine(engine, infos, device)
+        label = engine_label(chosen, infos)
         models = load_models(target, draft, partial(load_model, engine=chosen))
     named = {
         role: _costed(role, {name: asdict(ref)[name] for name in REF}, model)
         for role, ref, model in zip(ROLES, refs, models, strict=False)
     }
-    return CostedPair(config.name, weights, chosen, note, named, vocab)
+    return CostedPair(config.name, weights, chosen, label, note, named, vocab)
 
 
 def _costed(role: str, ref: dict[str, Any], model: PreTrainedModel) -> CostedModel:

@@ -60,8 +60,8 @@ def test_a_round_by_hand(folder: RunFolder) -> None:
 
 
 def test_a_padded_engine_verifies_in_two_widths(folder: RunFolder) -> None:
-    assert seconds(2, METHOD, folder, engine="graph") == pytest.approx(2 / 4 + 1.4 + 0.07)
-    assert seconds(0, METHOD, folder, engine="graph") == pytest.approx(1.0 + 0.07)
+    assert seconds(2, METHOD, folder, engine_kind="graph") == pytest.approx(2 / 4 + 1.4 + 0.07)
+    assert seconds(0, METHOD, folder, engine_kind="graph") == pytest.approx(1.0 + 0.07)
 
 
 def test_drafting_without_a_model_costs_what_was_recorded(folder: RunFolder) -> None:
@@ -141,7 +141,7 @@ def test_what_is_assumed_is_said(folder: RunFolder, tmp_path: Path) -> None:
     folder.write_json(
         "provenance.json", KNOWN | {"method_config": METHOD | {"draft": {"kind": "nested"}}}
     )
-    said = project(folder, costs_file(tmp_path, engine="graph"), force=False)
+    said = project(folder, costs_file(tmp_path, engine_kind="graph"), force=False)
     assert "without what looking up saves" in said
     assert "a pass of full width" in said
 

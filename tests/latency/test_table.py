@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from flybench.latency.figure import figure
-from flybench.latency.table import COLUMNS, brief, frame, scaled, text
+from flybench.latency.table import COLUMNS, brief, frame, scaled
+from flybench.latency.terminal import text
 from tests.reference.measurements import result, spread
 
 

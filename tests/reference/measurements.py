@@ -38,7 +38,7 @@ def pair(kind: str = "eager", roles: tuple[str, ...] = ROLES) -> CostedPair:
         facts |= {"dtype": "float32", "device": "cpu", "resident_bytes": 1000}
         facts |= {"parameters": 10, "weight_bytes": 40, "kv_bytes_per_token": 8}
         models[role] = CostedModel(role, facts, model, 2048, Demand.of(model))
-    return CostedPair("tiny", "own", EngineConfig(kind), None, models, toys.VOCAB)
+    return CostedPair("tiny", "own", EngineConfig(kind), kind, None, models, toys.VOCAB)
 
 
 def spread(seconds: float) -> dict[str, Any]:
@@ -73,6 +73,7 @@ def result(**changes: Any) -> dict[str, Any]:
         "device": "a CPU",
         "device_type": "cpu",
         "engine": "eager",
+        "engine_kind": "eager",
         "dtype": None,
         "weights": "own",
         "models": models,

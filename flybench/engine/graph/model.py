@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -13,11 +14,13 @@ from transformers import PreTrainedModel
 from flybench.core import FlybenchError, RowStatistics
 from flybench.engine.base import DraftPass, Drawn, ReadPass, upload
 from flybench.engine.graph.capture import capture
+from flybench.engine.graph.draft import CapturedDraft
 from flybench.engine.graph.layers import Cursor, install
 from flybench.engine.kernels.rows import row_statistics
 from flybench.sampling import Sampling
 
 SPLIT = 128  # a cache is a whole number of the attention kernel's splits
+WIDEST = SPLIT  # tokens that a pass may read, its padding included
 
 
 class Rows(NamedTuple):
@@ -44,8 +47,8 @@ class GraphModel:
         self.slots = (-(-max_length // SPLIT) + 1) * SPLIT
         # What a pass reads: the number of filled slots, then ids. The host's copy is written again
         # only after a round's synchronisation, so that no copy to the device is still under way.
-        self.inbox = torch.zeros(1 + SPLIT, dtype=torch.long, device=self.device)
-        self._outbox = torch.zeros(1 + SPLIT, dtype=torch.long)
+        self.inbox = torch.zeros(1 + WIDEST, dtype=torch.long, device=self.device)
+        self._outbox = torch.zeros(1 + WIDEST, dtype=torch.long)
         if self.device.type == "cuda":
             self._outbox = self._outbox.pin_memory()
         self._cursor = Cursor(self.inbox[:1])
@@ -99,17 +102,17 @@ class GraphModel:
     def pass_of(self, width: int) -> Callable[[], Rows]:
         """The program that reads `width` ids of the inbox and says what follows each of them."""
         if width not in self._passes:
-
-            def work() -> Rows:
-                if self.ranks > 1:
-                    dist.broadcast(self.inbox, src=0)
-                base = self.inbox[:1]
-                slots = base + torch.arange(width, device=self.device)
-                logits = self._logits(self.inbox[1 : 1 + width], base, slots, width)
-                return Rows(logits.float(), row_statistics(logits))
-
-            self._passes[width] = capture(work, self.device)
+            self._passes[width] = capture(partial(self.read_inbox, width), self.device)
         return self._passes[width]
+
+    def read_inbox(self, width: int) -> Rows:
+        """What `pass_of` captures."""
+        if self.ranks > 1:
+            dist.broadcast(self.inbox, src=0)
+        base = self.inbox[:1]
+        slots = base + torch.arange(width, device=self.device)
+        logits = self.logits(self.inbox[1 : 1 + width], base, slots, width)
+        return Rows(logits.float(), row_statistics(logits))
 
     def reading(self, widest: int, sampling: Sampling) -> ReadPass:
         self.pass_of(1)
@@ -129,51 +132,12 @@ class GraphModel:
         return read
 
     def drafting(self, count: int, sampling: Sampling) -> DraftPass:
-        """One graph for each number of pending ids: two after a draft that was kept whole."""
         key = (count, sampling)
         if key not in self._drafting:
-            noise = sampling.noise((count, self.vocab_size), self.device, None)
-            programs = [self._draft_program(pending, count, sampling, noise) for pending in (1, 2)]
-
-            def draft(pending: Sequence[int], generator: torch.Generator | None) -> Drawn:
-                self.load(pending, len(pending) + count)
-                if noise is not None:
-                    noise.exponential_(generator=generator)
-                drawn = programs[len(pending) - 1]()
-                self.advance(len(pending) + count - 1)
-                return drawn
-
-            self._drafting[key] = draft
+            self._drafting[key] = CapturedDraft(self, count, sampling)
         return self._drafting[key]
 
-    def _draft_program(
-        self, pending: int, count: int, sampling: Sampling, noise: Tensor | None
-    ) -> Callable[[], Drawn]:
-        def work() -> Drawn:
-            # Compiled code wants aligned addresses: each step's slot on a row of its own.
-            steps = torch.arange(pending - 1, pending - 1 + count, device=self.device)
-            slots = (self.inbox[:1] + steps)[:, None].repeat(1, 2)
-            unread = self.inbox[1 : 1 + pending]
-            tokens: list[Tensor] = []
-            laws: list[Tensor] = []
-            for step in range(count):
-                if step == 0:
-                    base = self.inbox[:1]
-                    first = base + torch.arange(pending, device=self.device)
-                    logits = self._logits(unread, base, first, 1)
-                else:
-                    logits = self._logits(unread, slots[step, :1], slots[step, :1], 1)
-                if noise is None:
-                    unread = row_statistics(logits).choice
-                else:
-                    unread, law = sampling.choose(logits.float(), noise[step : step + 1])
-                    laws += [] if law is None else [law]
-                tokens.append(unread)
-            return torch.cat(tokens), torch.cat(laws) if laws else None
-
-        return capture(work, self.device)
-
-    def _logits(self, ids: Tensor, base: Tensor, slots: Tensor, rows: int) -> Tensor:
+    def logits(self, ids: Tensor, base: Tensor, slots: Tensor, rows: int) -> Tensor:
         """Logits [rows, V] of the last of `ids` [T], in the model's own type."""
         self._cursor.base = base
         output = self._model(

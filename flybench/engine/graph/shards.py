@@ -32,9 +32,9 @@ def sum_ranks(x: Tensor) -> None:
 @torch.library.custom_op("flybench::gather_ranks", mutates_args=())
 def gather_ranks(x: Tensor, ranks: int) -> Tensor:
     """x [..., C] of every rank side by side: [..., ranks · C]."""
-    parts = x.new_empty(ranks, *x.shape)
+    parts = x.new_empty(ranks * x.shape[0], *x.shape[1:])
     dist.all_gather_into_tensor(parts, x.contiguous())
-    return parts.movedim(0, -2).flatten(-2)
+    return parts.unflatten(0, (ranks, -1)).movedim(0, -2).flatten(-2)
 
 
 @gather_ranks.register_fake

@@ -33,8 +33,10 @@ class GraphTarget:
         self._widths = sorted({*self._widths, 1, k + 1})
         views = {nodes: self._view(nodes) for nodes in range(k + 1)}
         self._views |= views
+        if sampling.greedy:
+            return CapturedJudge(judge, self._model, views, sampling)
         # A draw needs fresh noise, which comes from a generator that no graph knows.
-        return CapturedJudge(judge, self._model, views, sampling) if sampling.greedy else judge
+        return judge if self._model.ranks == 1 else AgreedJudge(judge)
 
     def prefill(self, ids: Sequence[int]) -> None:
         self._model.prefill(ids)

@@ -26,6 +26,7 @@ from flybench.engine.description import describe
 from flybench.engine.eager import EagerModel, EagerTarget
 from flybench.engine.footprint import footprint
 from flybench.engine.graph.model import GraphModel
+from flybench.engine.graph import shards
 from flybench.engine.graph.shards import shard
 from flybench.engine.graph.target import GraphTarget
 from flybench.engine.loading import load_model
@@ -51,6 +52,13 @@ def compare(name, part, whole):
         plain = EagerTarget(EagerModel(whole, toys.VOCAB))
         theirs = build_decoder(method, plain, toys.near(name), sampling).decode(prompt, stop, 3)
         assert ours.ids == theirs.ids, (name, method.name, sampling)
+
+torch.manual_seed(1)
+whole, x = torch.nn.Linear(8, 6), torch.randn(2, 3, 8)
+for style in ("colwise_gather_output", "rowwise"):
+    part = shards._part("layer", whole, style)
+    half = x if style != "rowwise" else x.chunk(2, -1)[rank()]
+    torch.testing.assert_close(part(half), whole(x))
 
 for name in ("llama", "qwen3", "gemma3"):
     compare(name, shard(copy.deepcopy(toys.model(name))), toys.model(name))
@@ -99,6 +107,7 @@ def test_the_command_for_several_ranks_is_named(info: ModelInfo) -> None:
         (EngineConfig("eager", tp=4), "engine=eager with engine.tp=4"),
         (EngineConfig("auto", tp=4), "the 2 key heads of random:llama"),
         (EngineConfig("auto", tp=2), "there are 4"),
+        (EngineConfig("auto"), "set engine.tp=4"),
     ],
 )
 def test_ranks_that_do_not_fit_are_refused(

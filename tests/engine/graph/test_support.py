@@ -9,11 +9,12 @@ import pytest
 import torch
 from transformers import AutoConfig
 
-from flybench.config import EngineConfig, ModelRef
+from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelRef
 from flybench.core import FlybenchError
 from flybench.engine.description import ModelInfo, describe
 from flybench.engine.graph.support import FAMILIES, refusal
-from flybench.engine.placement import choose_engine
+from flybench.engine.placement import choose_engine, engine_label
+from flybench.plan import check_width
 from tests.reference import toys
 
 CUDA, CPU = torch.device("cuda"), torch.device("cpu")
@@ -84,3 +85,22 @@ def test_layers_spread_over_cards_are_refused(info: ModelInfo) -> None:
     engine, note = choose_engine(EngineConfig(), [spread], CUDA)
     assert engine.kind == "eager"
     assert "take turns" in str(note)
+
+
+def test_the_engine_is_named_with_its_placement(info: ModelInfo) -> None:
+    spread = replace(info, ref=replace(info.ref, device="balanced"))
+    assert engine_label(EngineConfig("graph"), [info, info]) == "graph"
+    assert engine_label(EngineConfig("graph", tp=4), [spread]).endswith("parallel over 4 cards")
+    label = engine_label(EngineConfig("eager"), [spread, info])
+    assert label.startswith("eager, random:llama in layers over the cards, which take turns")
+
+
+@pytest.mark.parametrize(("k", "lookup_tokens"), [(128, 6), (15, 127)])
+def test_passes_wider_than_the_engine_are_refused(k: int, lookup_tokens: int) -> None:
+    draft = DraftConfig("nested", lookup_tokens=lookup_tokens)
+    method = MethodConfig("wide", k, draft)
+    check_width(EngineConfig("eager"), method)
+    check_width(EngineConfig("graph"), MethodConfig("narrow", 127, DraftConfig("model")))
+    with pytest.raises(FlybenchError) as caught:
+        check_width(EngineConfig("graph"), method)
+    toys.assert_one_sentence(caught.value, f"method.k={k}", "at most 128", "engine=eager")
