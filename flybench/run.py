@@ -82,6 +82,11 @@ def load_decoders(plan: Plan) -> dict[str, Decoder]:
     }
     plan.folder.amend_invocation(costs=costs)
     sampling = config.sampling.rule()
+    if plan.engine.kind == "graph" and plan.device.type == "cuda" and not rank():
+        print(
+            "Compiling and capturing: up to a minute, less when it was done before.",
+            file=sys.stderr,
+        )
     return {
         method.name: build_decoder(method, pair.target, pair.draft, sampling)
         for method in plan.methods
