@@ -53,7 +53,7 @@ class Bench:
     def step_ms(self, width: int) -> float:
         program = self.model.pass_of(width)
         self.model.load([5] * width, width)
-        return milliseconds(program)
+        return milliseconds(program, self.model.device)
 
     def share(self, ms: float, bandwidth: float) -> float:
         """Of the read bandwidth, when all weights are read in `ms`."""
@@ -69,7 +69,7 @@ def draft_figures(draft: Bench, k: int, bandwidth: float) -> dict[str, float]:
         draft.model.rollback(CONTEXT - 1)
         drafting([5], None)
 
-    drafted = milliseconds(once)
+    drafted = milliseconds(once, draft.model.device)
     return {
         "draft_step_ms": step,
         "draft_step_share": draft.share(step, bandwidth),
@@ -84,7 +84,7 @@ def verdict_ms(target: GraphTarget, k: int, device: torch.device) -> float:
     target.prefill(TEXT)
     chain = Draft.chain(torch.zeros(k, dtype=torch.long, device=device))
     view = target.score(5, chain)
-    return milliseconds(lambda: judge.judge(chain, view, GREEDY, None), 100)
+    return milliseconds(lambda: judge.judge(chain, view, GREEDY, None), device, 100)
 
 
 def round_over_parts(spd: Generation) -> float:

@@ -13,14 +13,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
-import time
-from collections.abc import Callable
 
 import torch
 from agreement import GREEDY
-from measuring import machine, model_of
+from measuring import machine, milliseconds, model_of
 from torch import Tensor
 
 from flybench.draft.nested import NestedDrafter
@@ -80,15 +77,6 @@ class DeviceLookup:
         return self.text[len(context) : len(context) + count].tolist()
 
 
-def seconds(work: Callable[[], object], repeats: int = 30) -> float:
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draft", default="llama-1b")
@@ -111,18 +99,16 @@ def main() -> int:
         own = DeviceLookup(model)
         model.prefill(context[:-1])
         same = on_host() == own.draft(context, options.k)
-        host_s, device_s = (
-            seconds(on_host),
-            seconds(lambda: own.draft(context, options.k)),
-        )
+        host_ms = milliseconds(on_host, device)
+        device_ms = milliseconds(lambda: own.draft(context, options.k), device)
     line = {
         "benchmark": "lookup",
         **machine(device),
         **vars(options),
         "same_draft": same,
-        "host_ms": host_s * 1000,
-        "device_ms": device_s * 1000,
-        "device_over_host": device_s / host_s,
+        "host_ms": host_ms,
+        "device_ms": device_ms,
+        "device_over_host": device_ms / host_ms,
     }
     print(json.dumps(line))
     return 0 if same else 1

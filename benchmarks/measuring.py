@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,8 @@ from flybench.config import EngineConfig, ModelRef
 from flybench.engine.description import describe
 from flybench.engine.loading import load_model
 from flybench.engine.shapes import SHAPES, random_weights, shape_config
-from flybench.measure import device_name
+from flybench.latency.timing import Effort, time_calls
+from flybench.measure import Clock, device_name
 
 
 def machine(device: torch.device) -> dict[str, str]:
@@ -25,17 +25,10 @@ def machine(device: torch.device) -> dict[str, str]:
     }
 
 
-def milliseconds(work: Callable[[], Any], repeats: int = 30) -> float:
-    """Median time of `work` on a CUDA device, between two of its events."""
-    times = []
-    for _ in range(repeats):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        work()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end))
-    return statistics.median(times)
+def milliseconds(work: Callable[[], Any], device: torch.device, repeats: int = 30) -> float:
+    """Median time of a call of `work`, on the harness's own clock."""
+    effort = Effort(warmup=1, least=repeats, most=repeats, seconds=0, rounds=0)
+    return 1000 * time_calls(work, Clock(device), effort).median_s
 
 
 def model_of(name: str, device: torch.device, ranks: int = 1) -> transformers.PreTrainedModel:

@@ -73,8 +73,8 @@ def fill(info: Untrained, engine: EngineConfig) -> PreTrainedModel:
     if needed > free:
         raise FlybenchError(
             f"The weights of {info.ref.shape or info.ref.path} take {needed / GB:.1f} GB as "
-            f"{dtype} and {device} has {free / GB:.1f} GB free: choose a smaller model, or "
-            "engine.dtype=bf16."
+            f"{dtype} and {device} has {free / GB:.1f} GB free: choose a smaller model"
+            f"{', or engine.dtype=bf16' if dtype.itemsize > 2 else ' or a larger device'}."
         )
     return random_weights(info.config, dtype, device)
 

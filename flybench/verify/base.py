@@ -11,21 +11,15 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from flybench.core import Draft, Fate, TargetView, Verdict
-from flybench.sampling import Sampling
+from flybench.core import Fate, Verdict
+from flybench.engine.base import Judge
 
 
-class Verifier(Protocol):
-    """Decides which drafted tokens stay: pure, vectorised, without waiting for the device."""
+class Verifier(Judge, Protocol):
+    """Decides which drafted tokens stay: pure, vectorised, without waiting for the device.
 
-    def judge(
-        self,
-        draft: Draft,
-        view: TargetView,
-        sampling: Sampling,
-        generator: torch.Generator | None,
-    ) -> Verdict:
-        """A verdict on `draft` [N] from the target's `view` [N+1, V] of it."""
+    `judge` gives a verdict on `draft` [N] from the target's `view` [N+1, V] of it.
+    """
 
 
 def accepted_prefix(keep: Tensor) -> Tensor:

@@ -44,7 +44,6 @@ class GraphTarget:
     def score(self, root: int, draft: Draft) -> TargetView:
         nodes = len(draft)
         width = self._width(nodes)
-        self._base = self._model.length
         self._model.load([root], width)
         self._model.inbox[2 : 2 + nodes].copy_(draft.tokens, non_blocking=True)
         self._model.pass_of(width)()
