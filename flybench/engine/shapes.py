@@ -121,7 +121,8 @@ def random_weights(
     shard(model.eval().requires_grad_(False))
     _materialise(model, device)
     # Its frequencies are computed when it is made, and no checkpoint holds them.
-    model.model.rotary_emb = type(model.model.rotary_emb)(config=model.config, device=device)
+    with torch.device(device):
+        model.model.rotary_emb = type(model.model.rotary_emb)(model.config)
     return model
 
 

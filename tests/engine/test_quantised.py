@@ -26,14 +26,6 @@ needs_torchao = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("saved")
-    toys.model("llama").save_pretrained(folder)
-    toys.byte_tokenizer().save_pretrained(folder)
-    return folder
-
-
 def answer(path: Path, kind: str, quantize: str | None) -> tuple[list[int], int]:
     config = ModelConfig("m", ModelRef(str(path), quantize=quantize))
     target, _, vocab = describe_pair(config, with_draft=False)

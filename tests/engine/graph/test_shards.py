@@ -30,6 +30,7 @@ from flybench.engine.graph import shards
 from flybench.engine.graph.shards import shard
 from flybench.engine.graph.target import GraphTarget
 from flybench.engine.loading import load_model
+from flybench.engine.shapes import random_weights
 from flybench.methods import AR, build_decoder
 from flybench.ranks import from_leader, join, rank
 from flybench.sampling import Sampling
@@ -65,16 +66,18 @@ for name in ("llama", "qwen3", "gemma3"):
 info = describe(ModelRef(sys.argv[1]))
 part = load_model(info, EngineConfig("graph", device="cpu", tp=2), sharded=True)
 compare("llama", part, toys.model("llama"))
+
+# Made in shards, without a whole: the ranks follow rank 0, so that they can only agree.
+cpu = torch.device("cpu")
+random = random_weights(toys.model("llama").config, torch.float32, cpu, sharded=True)
+target = GraphTarget(GraphModel(random, toys.VOCAB, 400, 2))
+ids = build_decoder(AR, target, None, Sampling()).decode(prompt, stop).ids
+assert len(ids) == 40 and ids == from_leader(ids)
+assert random.model.layers[0].self_attn.q_proj._size * 2 == toys.model(
+    "llama"
+).model.layers[0].self_attn.q_proj.out_features
 print(f"rank {rank()} agrees")
 """
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("saved")
-    toys.model("llama").save_pretrained(folder)
-    toys.byte_tokenizer().save_pretrained(folder)
-    return folder
 
 
 def test_two_ranks_decode_what_one_does(saved: Path, tmp_path: Path) -> None:
