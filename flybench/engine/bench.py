@@ -11,7 +11,7 @@ from transformers import PreTrainedModel
 from flybench.core import RowStatistics
 from flybench.engine.eager import EagerModel
 from flybench.engine.graph.bench import GraphBench
-from flybench.engine.graph.model import Rows
+from flybench.engine.graph.forward import Rows
 
 
 class Bench(Protocol):

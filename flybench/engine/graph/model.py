@@ -4,30 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from flybench.core import FlybenchError, RowStatistics
+from flybench.core import FlybenchError
 from flybench.engine.base import DraftPass, Drawn, ReadPass, upload
 from flybench.engine.graph.capture import capture
 from flybench.engine.graph.draft import CapturedDraft
-from flybench.engine.graph.layers import Cursor, install
-from flybench.engine.kernels.rows import row_statistics
+from flybench.engine.graph.forward import SPLIT, Rows, StaticForward
 from flybench.sampling import Sampling
 
-SPLIT = 128  # a cache is a whole number of the attention kernel's splits
 WIDEST = SPLIT  # tokens that a pass may read, its padding included
-
-
-class Rows(NamedTuple):
-    """What a pass computes after each token it reads: fp32 logits [T, V] and their statistics."""
-
-    logits: Tensor
-    statistics: RowStatistics
 
 
 class GraphModel:
@@ -39,22 +29,17 @@ class GraphModel:
     def __init__(
         self, model: PreTrainedModel, vocab_size: int, max_length: int, ranks: int = 1
     ) -> None:
-        self._model = model
         self.device = model.device
         self.vocab_size = vocab_size
         self.ranks = ranks
-        # One split more, because a pass may be padded, and its padding lands behind the text.
-        self.slots = (-(-max_length // SPLIT) + 1) * SPLIT
+        self._forward = StaticForward(model, vocab_size, max_length)
+        self.slots = self._forward.slots
         # What a pass reads: the number of filled slots, then ids. The host's copy is written again
         # only after a round's synchronisation, so that no copy to the device is still under way.
         self.inbox = torch.zeros(1 + WIDEST, dtype=torch.long, device=self.device)
         self._outbox = torch.zeros(1 + WIDEST, dtype=torch.long)
         if self.device.type == "cuda":
             self._outbox = self._outbox.pin_memory()
-        self._cursor = Cursor(self.inbox[:1])
-        # Any mask of four axes keeps transformers from building one.
-        self._mask = torch.empty(1, 1, 1, 1, device=self.device)
-        install(model, self._cursor, self.slots)
         self._length = 0
         self._passes: dict[int, Callable[[], Rows]] = {}
         self._drafting: dict[tuple[int, Sampling], DraftPass] = {}
@@ -69,23 +54,11 @@ class GraphModel:
     def rollback(self, length: int) -> None:
         self._length = min(self._length, length)
 
-    @torch.no_grad()
     def prefill(self, ids: Sequence[int]) -> None:
         self._length = 0
         self._check_room(len(ids))
-        if not len(ids):
-            return
-        slots = torch.arange(len(ids), device=self.device)
-        self._cursor.whole = True
-        try:
-            self._model.model(
-                input_ids=self.ids(ids)[None],
-                position_ids=slots[None],
-                attention_mask=self._mask,
-                use_cache=False,
-            )
-        finally:
-            self._cursor.whole = False
+        if len(ids):
+            self._forward.prefill(self.ids(ids))
         self._length = len(ids)
 
     def load(self, ids: Sequence[int], width: int) -> None:
@@ -111,8 +84,7 @@ class GraphModel:
             dist.broadcast(self.inbox, src=0)
         base = self.inbox[:1]
         slots = base + torch.arange(width, device=self.device)
-        logits = self.logits(self.inbox[1 : 1 + width], base, slots, width)
-        return Rows(logits.float(), row_statistics(logits))
+        return Rows.of(self.logits(self.inbox[1 : 1 + width], base, slots, width))
 
     def reading(self, widest: int, sampling: Sampling) -> ReadPass:
         self.pass_of(1)
@@ -139,15 +111,7 @@ class GraphModel:
 
     def logits(self, ids: Tensor, base: Tensor, slots: Tensor, rows: int) -> Tensor:
         """Logits [rows, V] of the last of `ids` [T], in the model's own type."""
-        self._cursor.base = base
-        output = self._model(
-            input_ids=ids[None],
-            position_ids=slots[None],
-            attention_mask=self._mask,
-            use_cache=False,
-            logits_to_keep=rows,
-        )
-        return output.logits[0, :, : self.vocab_size]
+        return self._forward.logits(ids[None], base, slots, rows)
 
     def _check_room(self, tokens: int) -> None:
         if self._length + tokens > self.slots:

@@ -1,0 +1,77 @@
+"""A rewired model's forward pass over caches of fixed size: what decoding and costing share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from flybench.core import RowStatistics
+from flybench.engine.graph.layers import Cursor, install
+from flybench.engine.kernels.rows import row_statistics
+
+SPLIT = 128  # a cache is a whole number of the attention kernel's splits
+
+
+class Rows(NamedTuple):
+    """What a pass computes after each token it reads: fp32 logits [R, V] and their statistics."""
+
+    logits: Tensor
+    statistics: RowStatistics
+
+    @classmethod
+    def of(cls, logits: Tensor) -> Rows:
+        """From logits [R, V] in the model's own type."""
+        return cls(logits.float(), row_statistics(logits))
+
+
+class StaticForward:
+    """Passes of one model, which is rewired in place for `batch` texts of `max_length` tokens."""
+
+    def __init__(
+        self, model: PreTrainedModel, vocab_size: int, max_length: int, batch: int = 1
+    ) -> None:
+        self._model = model
+        self._vocab_size = vocab_size
+        # One split more, because a pass may be padded, and its padding lands behind the text.
+        self.slots = (-(-max_length // SPLIT) + 1) * SPLIT
+        self._cursor = Cursor(torch.zeros(1, dtype=torch.long, device=model.device))
+        # Any mask of four axes keeps transformers from building one.
+        self._mask = torch.empty(1, 1, 1, 1, device=model.device)
+        install(model, self._cursor, self.slots, batch)
+
+    def logits(self, ids: Tensor, base: Tensor, positions: Tensor, rows: int) -> Tensor:
+        """Logits [B · rows, V] after the last `rows` of ids [B, T], in the model's own type.
+
+        `base` [1] slots are filled; the ids stand at `positions` [T], the slots behind them.
+        """
+        self._cursor.base = base
+        output = self._run(self._model, ids, positions, logits_to_keep=rows)
+        logits: Tensor = output.logits.flatten(0, 1)
+        return logits[:, : self._vocab_size]
+
+    @torch.no_grad()
+    def prefill(self, ids: Tensor) -> None:
+        """Read a whole prompt [T] from slot 0 on; nothing is predicted from it."""
+        self._cursor.whole = True
+        try:
+            positions = torch.arange(len(ids), device=ids.device)
+            self._run(self._model.model, ids[None], positions)
+        finally:
+            self._cursor.whole = False
+
+    def release(self) -> None:
+        """Let go of the caches: the model's layers hold them, so they get the smallest instead."""
+        install(self._model, self._cursor, SPLIT)
+
+    def _run(self, model: Callable[..., Any], ids: Tensor, positions: Tensor, **more: Any) -> Any:
+        return model(
+            input_ids=ids,
+            position_ids=positions[None],
+            attention_mask=self._mask,
+            use_cache=False,
+            **more,
+        )
