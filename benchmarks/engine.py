@@ -6,7 +6,8 @@
 Random weights in public shapes, bf16, batch 1. `--check` first compares the engine's ids with the
 eager engine's on this device: token for token on tiny fp32 models, up to the first divergence and
 its margin in bf16. Times are medians of single replays, bracketed by device events. With `--tp` the
-ranks share the target, and shares of the bandwidth are each card's own.
+ranks share the target, and shares of the bandwidth are each card's own. `--no-row-invariance` says
+what the target's step takes when its bits may differ from those of the same token in a draft.
 """
 
 from __future__ import annotations
@@ -42,12 +43,14 @@ TEXT = PROMPT * (CONTEXT // len(PROMPT))
 class Bench:
     """One model on the graph engine, filled to `CONTEXT` tokens."""
 
-    def __init__(self, shape: str, device: torch.device, ranks: int = 1) -> None:
+    def __init__(
+        self, shape: str, device: torch.device, ranks: int = 1, row_invariant: bool = False
+    ) -> None:
         started = time.perf_counter()
         model = model_of(shape, device, ranks)
         self.load_s = time.perf_counter() - started
         self.bytes = footprint(model).weight_bytes or 0
-        self.model = GraphModel(model, model.config.vocab_size, SLOTS, ranks)
+        self.model = GraphModel(model, model.config.vocab_size, SLOTS, ranks, row_invariant)
         self.model.prefill(TEXT)
 
     def step_ms(self, width: int) -> float:
@@ -97,7 +100,7 @@ def round_over_parts(spd: Generation) -> float:
 def measure(options: argparse.Namespace, device: torch.device) -> dict[str, Any]:
     bandwidth = read_bandwidth(device) or math.nan
     k = options.k
-    target = Bench(options.target, device, options.tp)
+    target = Bench(options.target, device, options.tp, options.row_invariance)
     draft = None if options.draft == "none" else Bench(options.draft, device)
     graph = GraphTarget(target.model)
     methods = [AR] if draft is None else [AR, MethodConfig("spd", k, DraftConfig("model"))]
@@ -136,6 +139,7 @@ def main() -> int:
     parser.add_argument("--draft", default="llama-1b", help="none for the target alone")
     parser.add_argument("--k", type=int, default=15)
     parser.add_argument("--new-tokens", type=int, default=128)
+    parser.add_argument("--row-invariance", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--tp", type=int, default=1, help="ranks, as many as torchrun starts")
     options = parser.parse_args()
     device = resolve_device("auto")

@@ -1,6 +1,7 @@
 """What a step costs for two architectures with random weights; prints one JSON line.
 
     python benchmarks/latency.py [--target llama-8b] [--draft llama-1b] [--k 15] [--engine auto]
+    torchrun --nproc-per-node=2 benchmarks/latency.py --tp 2 --target llama-70b --draft none
 
 The measurement of `flybench latency`, without its configuration, table and plot: the line is what
 latency.json holds, and `flybench latency --acceptance RUN FILE` reads it. Names are those of
@@ -28,29 +29,34 @@ from flybench.engine.placement import resolve_device, use_threads
 from flybench.latency.measure import measure
 from flybench.latency.pair import load_costed
 from flybench.measure import Clock
+from flybench.ranks import rank
 from flybench.sampling import Sampling
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--target", default="llama-8b")
-    parser.add_argument("--draft", default="llama-1b")
+    parser.add_argument("--draft", default="llama-1b", help="none for the target alone")
     parser.add_argument("--k", type=int, default=15)
     parser.add_argument("--engine", default="auto")
+    parser.add_argument("--tp", type=int, default=1, help="ranks, as many as torchrun starts")
     options = parser.parse_args()
     target, draft = (ModelRef(name, shape=name) for name in (options.target, options.draft))
-    config = ModelConfig(f"{options.target}+{options.draft}", target, draft)
-    method = MethodConfig("fly", options.k, DraftConfig("model"), VerifyConfig("fly"))
-    device, engine = resolve_device("auto"), EngineConfig(options.engine)
+    alone = options.draft == "none"
+    config = ModelConfig(f"{options.target}+{options.draft}", target, None if alone else draft)
+    drafter = DraftConfig("lookup" if alone else "model")
+    method = MethodConfig("fly", options.k, drafter, VerifyConfig("fly"))
+    device, engine = resolve_device("auto"), EngineConfig(options.engine, tp=options.tp)
     use_threads(engine)
-    pair = load_costed(config, True, engine, "random", device)
+    pair = load_costed(config, not alone, engine, "random", device)
     line = {
         "benchmark": "latency",
         "torch": torch.__version__,
         "transformers": transformers.__version__,
         **measure(pair, method, Sampling(), Clock(device)),
     }
-    print(json.dumps(line))
+    if not rank():
+        print(json.dumps(line))
     return 0
 
 

@@ -26,13 +26,10 @@ from tqdm import tqdm
 from transformers import PreTrainedModel
 
 from flybench.bandwidth import read_bandwidth
-from flybench.config import DraftConfig, MethodConfig
+from flybench.config import DraftConfig, EngineConfig, MethodConfig
 from flybench.decode import StopRule
-from flybench.engine.base import CachedModel, Target
-from flybench.engine.eager import EagerModel, EagerTarget
 from flybench.engine.footprint import footprint
-from flybench.engine.graph.model import GraphModel
-from flybench.engine.graph.target import GraphTarget
+from flybench.engine.loading import on_engine
 from flybench.engine.placement import resolve_device
 from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
@@ -89,19 +86,13 @@ def ours(
     eos: Sequence[int],
     new_tokens: int,
     longest: int,
+    engine: EngineConfig,
 ) -> dict[str, Answer]:
-    """The methods on the engine that flybench would choose for the device."""
+    """The methods on `engine`."""
     models = [target, *([] if draft is None else [draft])]
     vocab = min(model.config.vocab_size for model in models)
-    on_target: Target
-    on_draft: CachedModel
-    if target.device.type == "cuda":
-        slots = longest + new_tokens + max(method.k for method in methods.values()) + 1
-        fast = [GraphModel(model, vocab, slots) for model in models]
-        on_target, on_draft = GraphTarget(fast[0]), fast[-1]
-    else:
-        plain = [EagerModel(model, vocab) for model in models]
-        on_target, on_draft = EagerTarget(plain[0]), plain[-1]
+    slots = longest + new_tokens + max(method.k for method in methods.values()) + 1
+    on_target, on_draft = on_engine(models, vocab, engine, slots)
     stop = StopRule(frozenset(eos), new_tokens)
 
     def way(method: MethodConfig) -> Answer:
@@ -162,7 +153,9 @@ def measure(options: argparse.Namespace, device: torch.device) -> dict[str, Any]
         settings.assistant_confidence_threshold = 0.0
         peers["generate_assisted"] = theirs(target, *limits, assistant_model=draft)
     found = {name: run(name, answer, prompts, device) for name, answer in peers.items()}
-    own = ours(methods, target, draft, *limits, longest=max(map(len, prompts)))
+    kind = "graph" if device.type == "cuda" else "eager"
+    engine = EngineConfig(kind, row_invariant=options.row_invariance)
+    own = ours(methods, target, draft, *limits, max(map(len, prompts)), engine)
     found |= {name: run(name, answer, prompts, device) for name, answer in own.items()}
     rates = {name: sum(n for n, _ in way) / sum(t for _, t in way) for name, way in found.items()}
     share = None if bandwidth is None or reads is None else reads * rates["ar"] / bandwidth
@@ -187,6 +180,7 @@ def main() -> int:
     parser.add_argument("--new-tokens", type=int, default=128)
     parser.add_argument("--k", type=int, default=15)
     parser.add_argument("--compiled", action="store_true")
+    parser.add_argument("--row-invariance", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--device", default="auto")
     options = parser.parse_args()
     device = resolve_device(options.device)
@@ -196,6 +190,7 @@ def main() -> int:
         "samples": options.samples,
         "k": options.k,
         "new_tokens": options.new_tokens,
+        "row_invariance": options.row_invariance,
     }
     line = {"benchmark": "peers", **machine(device), **setting, **measure(options, device)}
     print(json.dumps(line))

@@ -60,8 +60,14 @@ class EagerBench(EagerModel):
 
 
 def open_bench(
-    kind: str, model: PreTrainedModel, vocab_size: int, context: int, batch: int
+    kind: str,
+    model: PreTrainedModel,
+    vocab_size: int,
+    context: int,
+    batch: int,
+    row_invariant: bool = True,
 ) -> Bench:
     """A bench on the engine `kind`. On the graph engine it takes the model's caches over."""
-    made = GraphBench if kind == "graph" else EagerBench
-    return made(model, vocab_size, context, batch)
+    if kind == "graph":
+        return GraphBench(model, vocab_size, context, batch, row_invariant)
+    return EagerBench(model, vocab_size, context, batch)

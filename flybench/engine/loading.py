@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel
@@ -49,10 +50,7 @@ def load_pair(
 ) -> Pair:
     """Load the weights of a described pair for texts of up to `max_length` tokens."""
 
-    def load(info: ModelInfo) -> PreTrainedModel:
-        return load_model(info, engine, sharded=info is target and engine.tp > 1)
-
-    models = load_models(target, draft, load)
+    models = load_models(target, draft, partial(load_model, engine=engine), engine.tp)
     # Counted first, because an engine may rewire what it is given.
     footprints = [footprint(model) for model in models]
     on_target, on_draft = on_engine(models, vocab_size, engine, max_length)
@@ -60,18 +58,27 @@ def load_pair(
     return Pair(on_target, on_draft, models[0].dtype, footprints[0], small)
 
 
-Info = TypeVar("Info", bound=Described)
+Info = TypeVar("Info", bound=Described, contravariant=True)
+
+
+class Load(Protocol[Info]):
+    """Loads a described model, or this rank's part of it."""
+
+    def __call__(self, info: Info, *, sharded: bool) -> PreTrainedModel: ...
 
 
 def load_models(
-    target: Info, draft: Info | None, load: Callable[[Info], PreTrainedModel]
+    target: Info, draft: Info | None, load: Load[Info], ranks: int = 1
 ) -> list[PreTrainedModel]:
-    """The target, and the draft if there is one, on the same tensors if it is the same model."""
-    whole = load(target)
+    """The target, and the draft if there is one, on the same tensors if it is the same model.
+
+    Several `ranks` have a part of the target each, and a whole draft each.
+    """
+    whole = load(target, sharded=ranks > 1)
     models = [_skipping(whole, target.ref)]
     if draft is not None:
         same = replace(draft.ref, skip_layers=None) == replace(target.ref, skip_layers=None)
-        base = same_weights(whole) if same else load(draft)
+        base = same_weights(whole) if same and ranks == 1 else load(draft, sharded=False)
         models.append(_skipping(base, draft.ref))
     return models
 
@@ -81,11 +88,12 @@ def on_engine(
 ) -> tuple[Target, CachedModel | None]:
     """A target and, if there is a second model, a draft."""
     if engine.kind == "graph":
-        # Every rank has a draft model of its own, and follows rank 0 in what the target reads.
-        ranks = (engine.tp, 1)
+        # Every rank has a draft model of its own, and follows rank 0 in what the target reads. No
+        # result depends on a draft's last bits, so it may always read one token the fastest way.
+        roles = ((engine.tp, engine.row_invariant), (1, False))
         fast = [
-            GraphModel(model, vocab_size, max_length, count)
-            for model, count in zip(models, ranks, strict=False)
+            GraphModel(model, vocab_size, max_length, *role)
+            for model, role in zip(models, roles, strict=False)
         ]
         return GraphTarget(fast[0]), fast[1] if len(fast) > 1 else None
     plain = [EagerModel(model, vocab_size) for model in models]

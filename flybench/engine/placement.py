@@ -90,7 +90,7 @@ def check_ranks(engine: EngineConfig, target: Described) -> None:
     if world_size() != engine.tp:
         raise FlybenchError(
             f"engine.tp={engine.tp} needs as many processes and there are {world_size()}: run "
-            f"torchrun --nproc-per-node={engine.tp} -m flybench run engine.tp={engine.tp} …."
+            f"torchrun --nproc-per-node={engine.tp} -m flybench … engine.tp={engine.tp}."
         )
     if engine.kind == "eager":
         raise FlybenchError(f"engine=eager with engine.tp={engine.tp} is not allowed: use graph.")

@@ -58,8 +58,8 @@ def architecture(ref: ModelRef) -> Untrained:
     return Untrained(here, shape_config(ref.shape) if ref.shape else _own_config(ref))
 
 
-def fill(info: Untrained, engine: EngineConfig) -> PreTrainedModel:
-    """The model with random weights, made where it will run.
+def fill(info: Untrained, engine: EngineConfig, sharded: bool = False) -> PreTrainedModel:
+    """The model with random weights, or this rank's part of it, made where it will run.
 
     Raises:
         FlybenchError: the weights do not fit there.
@@ -69,6 +69,8 @@ def fill(info: Untrained, engine: EngineConfig) -> PreTrainedModel:
     with torch.device("meta"):
         empty = AutoModelForCausalLM.from_config(info.config)
     needed = sum(weight.numel() for weight in empty.parameters()) * dtype.itemsize
+    if sharded:
+        needed //= engine.tp
     free = free_bytes(device)
     if needed > free:
         raise FlybenchError(
@@ -76,7 +78,7 @@ def fill(info: Untrained, engine: EngineConfig) -> PreTrainedModel:
             f"{dtype} and {device} has {free / GB:.1f} GB free: choose a smaller model"
             f"{', or engine.dtype=bf16' if dtype.itemsize > 2 else ' or a larger device'}."
         )
-    return random_weights(info.config, dtype, device)
+    return random_weights(info.config, dtype, device, sharded)
 
 
 def _own_config(ref: ModelRef) -> PretrainedConfig:

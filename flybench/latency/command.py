@@ -23,6 +23,7 @@ from flybench.latency.terminal import text
 from flybench.measure import Clock, environment
 from flybench.plan import check_devices, check_width
 from flybench.provenance import busy_warnings
+from flybench.ranks import rank
 from flybench.records import RunFolder
 
 
@@ -53,9 +54,11 @@ def _measure(config: RunConfig, weights: str) -> None:
     )
     check_width(pair.engine, config.method)
     warnings = [*([] if pair.note is None else [pair.note]), *busy]
-    for warning in warnings:
+    for warning in [] if rank() else warnings:
         print(warning, file=sys.stderr)
     result = measure(pair, config.method, config.sampling.rule(), Clock(device))
+    if rank():
+        return
     result |= {"warnings": warnings, "environment": environment(device)}
     folder = RunFolder(Path(config.out).expanduser() / _name(config, result))
     table = frame(result)

@@ -15,6 +15,7 @@ from flybench.latency.points import BASE, points
 from flybench.latency.sweep import Rates, Sweep
 from flybench.latency.timing import effort
 from flybench.measure import Clock, device_name, peak_memory_bytes, reset_peak_memory
+from flybench.ranks import rank
 from flybench.sampling import Sampling
 
 Result = dict[str, Any]
@@ -32,7 +33,8 @@ def measure(pair: CostedPair, method: MethodConfig, sampling: Sampling, clock: C
     spent = effort(device.type, len(where) * len(pair.models) + OTHERS)
     rates: dict[tuple[torch.device, torch.dtype], Rates] = {}
     models, rows = {}, []
-    with tqdm(total=len(where) * len(pair.models) + 1, desc="latency", disable=None) as bar:
+    quiet = True if rank() else None  # None: where nobody watches
+    with tqdm(total=len(where) * len(pair.models) + 1, desc="latency", disable=quiet) as bar:
         for role, costed in pair.models.items():
             place = costed.model.device, costed.model.dtype
             rates[place] = rates.get(place) or Rates.of(*place)

@@ -10,12 +10,12 @@ import torch
 from transformers import PreTrainedModel
 
 from flybench.config import EngineConfig, ModelConfig
-from flybench.core import FlybenchError
 from flybench.engine.demand import Demand
 from flybench.engine.description import describe_pair
 from flybench.engine.loading import load_model, load_models
 from flybench.engine.placement import choose_engine, engine_label
 from flybench.engine.untrained import architecture, fill
+from flybench.ranks import join
 
 ROLES = ("target", "draft")
 WEIGHTS = ("own", "random")
@@ -24,7 +24,7 @@ REF = ("path", "skip_layers", "quantize", "shape")
 
 @dataclass(frozen=True)
 class CostedModel:
-    """A loaded model; `facts` say which, and how large it is."""
+    """A loaded model; `facts` say which, and how large it is, or this rank's part of it."""
 
     role: str
     facts: dict[str, Any]
@@ -58,34 +58,32 @@ def load_costed(
     Raises:
         FlybenchError: a model cannot be found, fetched, or put where it belongs.
     """
-    if engine.tp > 1:
-        raise FlybenchError(
-            f"engine.tp={engine.tp} is not costed: remove it, since a step is costed on one device."
-        )
     refs = [config.target, *([config.draft] if with_draft and config.draft else [])]
     if weights == "random":
         shapes = [architecture(ref) for ref in refs]
         chosen, note = choose_engine(engine, shapes, device)
         label = engine_label(chosen, shapes)
         second = shapes[1] if len(shapes) > 1 else None
-        models = load_models(shapes[0], second, partial(fill, engine=chosen))
+        join(device)
+        models = load_models(shapes[0], second, partial(fill, engine=chosen), chosen.tp)
         vocab = min(info.config.get_text_config().vocab_size for info in shapes)
     else:
         target, draft, vocab = describe_pair(config, with_draft)
         infos = [info for info in (target, draft) if info is not None]
         chosen, note = choose_engine(engine, infos, device)
         label = engine_label(chosen, infos)
-        models = load_models(target, draft, partial(load_model, engine=chosen))
+        join(device)
+        models = load_models(target, draft, partial(load_model, engine=chosen), chosen.tp)
     named = {
-        role: _costed(role, {name: asdict(ref)[name] for name in REF}, model)
-        for role, ref, model in zip(ROLES, refs, models, strict=False)
+        role: _costed(role, {name: asdict(ref)[name] for name in REF} | {"ranks": ranks}, model)
+        for role, ref, model, ranks in zip(ROLES, refs, models, (chosen.tp, 1), strict=False)
     }
     return CostedPair(config.name, weights, chosen, label, note, named, vocab)
 
 
-def _costed(role: str, ref: dict[str, Any], model: PreTrainedModel) -> CostedModel:
+def _costed(role: str, known: dict[str, Any], model: PreTrainedModel) -> CostedModel:
     demand = Demand.of(model)
-    facts = ref | {
+    facts = known | {
         "dtype": str(model.dtype).removeprefix("torch."),
         "device": str(model.device),
         "resident_bytes": model.get_memory_footprint(),

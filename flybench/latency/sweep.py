@@ -17,6 +17,7 @@ from flybench.latency.pair import CostedModel, CostedPair
 from flybench.latency.points import Point
 from flybench.latency.timing import Effort, Spread, time_calls
 from flybench.measure import Clock, reset_peak_memory
+from flybench.ranks import from_leader
 
 Row = dict[str, Any]
 MEASURED = (*Spread._fields, "memory_bytes")
@@ -63,7 +64,8 @@ class Sweep:
         for point in points:
             row = {"model": self.costed.role} | asdict(point) | dict.fromkeys(MEASURED)
             row |= floors(self.costed, point, self.rates)
-            row["note"] = refusal(self.costed, self.pair, point, opened=bench is not None)
+            why = refusal(self.costed, self.pair, point, opened=bench is not None)
+            row["note"] = from_leader(why)  # ranks measure the same points
             if row["note"] is None:
                 try:
                     bench = bench or self._open(point)
@@ -78,8 +80,11 @@ class Sweep:
         return found
 
     def _open(self, point: Point) -> Bench:
-        kind, vocab_size = self.pair.engine.kind, self.pair.vocab_size
-        return open_bench(kind, self.costed.model, vocab_size, point.context, point.batch)
+        engine, model = self.pair.engine, self.costed.model
+        # As `on_engine` has it: a draft's results need no such promise.
+        row_invariant = engine.row_invariant and self.costed.role == "target"
+        size = (self.pair.vocab_size, point.context, point.batch)
+        return open_bench(engine.kind, model, *size, row_invariant)
 
 
 class Memory:

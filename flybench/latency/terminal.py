@@ -41,6 +41,8 @@ def _heading(role: str, name: str, facts: Result) -> str:
     if facts["skip_layers"]:
         left_out = ", ".join(map(str, range(*facts["skip_layers"])))
         name += f" without its layers {left_out}"
+    if facts["ranks"] > 1:
+        name += f", the part of one rank of {facts['ranks']}"
     return (
         f"{role}: {name}, {facts['dtype']}; {scaled(facts['parameters'], ' parameters')}, "
         f"{scaled(facts['weight_bytes'], 'B')} of weights to read, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flybench.measure import Clock
+from flybench.ranks import from_leader
 
 # Seconds that all timed calls of a measurement may take together, beyond the least number of them.
 BUDGET_S = 60.0
@@ -36,7 +38,7 @@ class Spread(NamedTuple):
 class Effort:
     """How much is spent on one figure: `warmup` calls, then `least` to `most` timed ones.
 
-    After `least` calls it ends once they took `seconds`. `rounds` of decoding are timed.
+    There are as many as `seconds` allow, by the first `least`. `rounds` of decoding are timed.
     """
 
     warmup: int
@@ -48,7 +50,7 @@ class Effort:
     def __str__(self) -> str:
         return (
             f"medians of {self.least} to {self.most} calls after {self.warmup} to warm up; "
-            f"past {self.least} a point ends after {self.seconds:.1f} s, its share of "
+            f"past {self.least} as many as fit in {self.seconds:.1f} s, its share of "
             f"{BUDGET_S:g} s"
         )
 
@@ -62,17 +64,23 @@ def effort(device_type: str, figures: int) -> Effort:
 
 
 def time_calls(work: Callable[[], object], clock: Clock, effort: Effort) -> Spread:
-    """Time single calls, each between two marks: device events on CUDA, else the host's clock."""
+    """Time single calls, each between two marks: device events on CUDA, else the host's clock.
+
+    Ranks that share a model call as often as rank 0 does.
+    """
     for _ in range(effort.warmup):
         work()
     clock.now()
-    seconds: list[float] = []
-    while len(seconds) < effort.least or (
-        len(seconds) < effort.most and sum(seconds) < effort.seconds
-    ):
+
+    def once() -> float:
         start = clock.mark()
         work()
         end = clock.mark()
         clock.now()
-        seconds.append(clock.seconds(start, end))
+        return clock.seconds(start, end)
+
+    seconds = [once() for _ in range(effort.least)]
+    affordable = math.ceil(effort.seconds / max(float(np.median(seconds)), 1e-9))
+    more = min(affordable, effort.most) - effort.least
+    seconds += [once() for _ in range(from_leader(more))]
     return Spread.of(seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,25 @@ def test_measure_then_project(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().out.count("projection: rounds of") == 2
 
 
+def test_ranks_cost_their_target_together(place: Path) -> None:
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    arguments = ["model=random", "method=spd", "method.k=3", "weights=random", "engine.tp=2"]
+    root = str(Path(__file__).parents[2])
+    done = subprocess.run(
+        [*launcher, "-m", "flybench", "latency", *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": root, "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("the part of one rank of 2") == 1
+    (folder,) = Path("results").glob("latency-random-*")
+    models = json.loads((folder / "latency.json").read_text())["models"]
+    # Of a layer's 256 bytes a rank keeps half; the draft leaves one of four layers out.
+    assert models["target"]["kv_bytes_per_token"] == 512
+    assert models["draft"]["kv_bytes_per_token"] == 768
+
+
 def test_random_weights_of_a_shape_fetch_nothing(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,7 +94,7 @@ def test_random_weights_of_a_shape_fetch_nothing(
         (["random"], "neither an option"),
         (["model=random", "model.target.shape=llama-8", "weights=random"], "did you mean llama-8b"),
         (["model=random", "engine.dtype=int8"], "fp32, bf16"),
-        (["model=random", "engine.tp=2"], "engine.tp=2 is not costed"),
+        (["model=random", "engine.tp=2"], "torchrun --nproc-per-node=2"),
         (["--acceptance"], "--help"),
         (["--acceptance", "nowhere"], "not a run's folder"),
         (["--acceptance", "nowhere", "--froce"], "--help"),

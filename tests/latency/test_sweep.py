@@ -56,10 +56,10 @@ def test_a_cache_beyond_the_memory_is_marked(monkeypatch: pytest.MonkeyPatch) ->
 def test_running_out_of_memory_costs_one_point(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = module.open_bench
 
-    def scarce(kind: str, model: Any, vocab: int, context: int, batch: int) -> Any:
+    def scarce(kind: str, model: Any, vocab: int, context: int, batch: int, *more: Any) -> Any:
         if batch == 3:
             raise torch.OutOfMemoryError("out of memory")
-        return whole(kind, model, vocab, context, batch)
+        return whole(kind, model, vocab, context, batch, *more)
 
     monkeypatch.setattr(module, "open_bench", scarce)
     notes = [row["note"] for row in swept("eager", [*POINTS, Point("batch", batch=4)])]

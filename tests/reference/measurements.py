@@ -34,7 +34,7 @@ def pair(kind: str = "eager", roles: tuple[str, ...] = ROLES) -> CostedPair:
     models = {}
     for seed, role in enumerate(roles):
         model = copy.deepcopy(toys.model(f"llama:{seed}"))
-        facts = {"path": f"random:llama:{seed}", "skip_layers": None, "shape": None}
+        facts = {"path": f"random:llama:{seed}", "skip_layers": None, "shape": None, "ranks": 1}
         facts |= {"dtype": "float32", "device": "cpu", "resident_bytes": 1000}
         facts |= {"parameters": 10, "weight_bytes": 40, "kv_bytes_per_token": 8}
         models[role] = CostedModel(role, facts, model, 2048, Demand.of(model))
@@ -60,7 +60,7 @@ def result(**changes: Any) -> dict[str, Any]:
     rows = [row("target", point, 1 + (point.width - 1) / 10) for point in points[:-1]]
     rows += [row("target", points[-1], None, "does not fit in memory"), row("draft", BASE, 0.2)]
     facts = {
-        **{"skip_layers": None, "shape": None, "dtype": "float32", "device": "cpu"},
+        **{"skip_layers": None, "shape": None, "ranks": 1, "dtype": "float32", "device": "cpu"},
         **{"parameters": 2e6, "weight_bytes": 8e6, "kv_bytes_per_token": 64},
         **{"resident_bytes": 8e6, "read": 16e6, "multiply": None},
     }

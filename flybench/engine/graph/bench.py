@@ -17,11 +17,18 @@ class GraphBench:
     The cache holds zeros, which cost as much to read as anything.
     """
 
-    def __init__(self, model: PreTrainedModel, vocab_size: int, context: int, batch: int) -> None:
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        vocab_size: int,
+        context: int,
+        batch: int,
+        row_invariant: bool = True,
+    ) -> None:
         self._device = model.device
         self._batch = batch
         self._base = torch.tensor([context], device=model.device)
-        self._forward = StaticForward(model, vocab_size, context, batch)
+        self._forward = StaticForward(model, vocab_size, context, batch, row_invariant)
 
     def step(self, width: int) -> Callable[[], Rows]:
         ids = torch.zeros(self._batch, width, dtype=torch.long, device=self._device)

@@ -32,7 +32,12 @@ class StaticForward:
     """Passes of one model, which is rewired in place for `batch` texts of `max_length` tokens."""
 
     def __init__(
-        self, model: PreTrainedModel, vocab_size: int, max_length: int, batch: int = 1
+        self,
+        model: PreTrainedModel,
+        vocab_size: int,
+        max_length: int,
+        batch: int = 1,
+        row_invariant: bool = True,
     ) -> None:
         self._model = model
         self._vocab_size = vocab_size
@@ -41,7 +46,7 @@ class StaticForward:
         self._cursor = Cursor(torch.zeros(1, dtype=torch.long, device=model.device))
         # Any mask of four axes keeps transformers from building one.
         self._mask = torch.empty(1, 1, 1, 1, device=model.device)
-        install(model, self._cursor, self.slots, batch)
+        install(model, self._cursor, self.slots, batch, row_invariant)
 
     def logits(self, ids: Tensor, base: Tensor, positions: Tensor, rows: int) -> Tensor:
         """Logits [B · rows, V] after the last `rows` of ids [B, T], in the model's own type.

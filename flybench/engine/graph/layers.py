@@ -103,17 +103,26 @@ class Step:
         return run(self._module, *args, **kwargs, **self._extra)
 
 
-def install(model: PreTrainedModel, cursor: Cursor, slots: int, batch: int = 1) -> None:
+def install(
+    model: PreTrainedModel,
+    cursor: Cursor,
+    slots: int,
+    batch: int = 1,
+    row_invariant: bool = True,
+) -> None:
     """Rewire a loaded model in place, with a cache of `slots` tokens for each layer and text.
 
-    Once more gives a rewired model new caches; what was captured on the old ones keeps them.
+    Once more gives a rewired model new caches; what was captured on the old ones keeps them, and
+    its products stay `row_invariant` or not.
     """
     model.config._attn_implementation = ATTENTION
     compiled: Callable[..., Any] = run_module
     if compiles(model.device):
         limit = max(torch._dynamo.config.recompile_limit, COMPILED_VARIANTS)
         torch._dynamo.config.recompile_limit = limit
-        compiled = torch.compile(run_module, fullgraph=True, dynamic=False)
+        # Small independent kernels, such as the rotations of queries and of keys, become one.
+        options: dict[str, Any] = {"combo_kernels": True}
+        compiled = torch.compile(run_module, fullgraph=True, dynamic=False, options=options)
     for layer in model.model.layers:
         static = _static_layer(model, cursor, slots, batch)
         layer.forward = Step(layer, cursor, compiled, static=static)
@@ -123,7 +132,7 @@ def install(model: PreTrainedModel, cursor: Cursor, slots: int, batch: int = 1) 
                 module.layer_idx = 0
     for module in (model.model.rotary_emb, model.model.norm):
         module.forward = Step(module, cursor, compiled)
-    rewire_linears(model)
+    rewire_linears(model, row_invariant)
 
 
 def _static_layer(model: PreTrainedModel, cursor: Cursor, slots: int, batch: int) -> StaticLayer:

@@ -16,19 +16,21 @@ PROJECTIONS = (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj"))
 class ThinLinear(nn.Module):
     """`nn.Linear` through the kernel for few rows, sharing the tensors of the original."""
 
-    def __init__(self, linear: nn.Linear) -> None:
+    def __init__(self, linear: nn.Linear, row_invariant: bool) -> None:
         super().__init__()
         self.weight, self.bias = linear.weight, linear.bias
+        self._row_invariant = row_invariant
 
     def forward(self, x: Tensor) -> Tensor:
-        return linear(x, self.weight, self.bias)
+        return linear(x, self.weight, self.bias, self._row_invariant)
 
 
 class Joined(nn.Module):
     """Several projections of one input as one product; see `Part`."""
 
-    def __init__(self, linears: list[nn.Linear]) -> None:
+    def __init__(self, linears: list[nn.Linear], row_invariant: bool) -> None:
         super().__init__()
+        self.row_invariant = row_invariant
         weight = torch.cat([part.weight.data for part in linears])
         self.weight = nn.Parameter(weight, requires_grad=False)
         self.bias = None
@@ -53,7 +55,7 @@ class Part(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         joined = self._joined[0]
         if self._start == 0:
-            joined.product = linear(x, joined.weight, joined.bias)
+            joined.product = linear(x, joined.weight, joined.bias, joined.row_invariant)
         product = joined.product
         assert product is not None, "the first part is called first"
         end = self._start + self._size
@@ -62,24 +64,29 @@ class Part(nn.Module):
         return product[..., self._start : end]
 
 
-def rewire_linears(model: PreTrainedModel) -> None:
-    """Replace the model's plain linear layers; quantised or wrapped ones keep their own pass."""
+def rewire_linears(model: PreTrainedModel, row_invariant: bool = True) -> None:
+    """Replace the model's plain linear layers; quantised or wrapped ones keep their own pass.
+
+    `row_invariant` is that of `flybench.engine.kernels.linear`.
+    """
     for module in list(model.modules()):
         for names in PROJECTIONS:
             parts = [getattr(module, name, None) for name in names]
             if all(_plain(part) for part in parts):
-                _join(module, names, parts)  # type: ignore[arg-type]
+                _join(module, names, parts, row_invariant)  # type: ignore[arg-type]
         for name, child in list(module.named_children()):
             if _plain(child):
-                setattr(module, name, ThinLinear(child))
+                setattr(module, name, ThinLinear(child, row_invariant))
 
 
 def _plain(module: Any) -> TypeGuard[nn.Linear]:
     return type(module) is nn.Linear and type(module.weight) is nn.Parameter
 
 
-def _join(module: nn.Module, names: tuple[str, ...], parts: list[nn.Linear]) -> None:
-    joined, start = Joined(parts), 0
+def _join(
+    module: nn.Module, names: tuple[str, ...], parts: list[nn.Linear], row_invariant: bool
+) -> None:
+    joined, start = Joined(parts, row_invariant), 0
     for name, part in zip(names, parts, strict=True):
         size = part.weight.shape[0]
         setattr(module, name, Part(joined, start, size))

@@ -1,6 +1,8 @@
 """x Wᵀ + b for a few rows: a matrix is streamed once, as fast as memory gives it.
 
-Above `MAX_ROWS` rows, and for types that the kernel does not serve, cuBLAS takes over.
+A kernel's row does not depend on the rows beside it: a token read alone and the same token read in
+a draft get the same bits. One row alone can be faster without that promise. Above `MAX_ROWS` rows,
+and for types that the kernels do not serve, cuBLAS takes over.
 """
 
 from __future__ import annotations
@@ -14,12 +16,16 @@ ROW_TILE = 16
 HALF = (torch.bfloat16, torch.float16)
 
 
-def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(
+    x: Tensor, weight: Tensor, bias: Tensor | None = None, row_invariant: bool = True
+) -> Tensor:
     """x [..., K], weight [N, K], bias [N] → [..., N]."""
     rows = x.numel() // x.shape[-1]
-    if x.device.type == "cuda" and rows <= MAX_ROWS and weight.dtype in HALF:
-        return torch.ops.flybench.thin_linear(x, weight, bias)
-    return F.linear(x, weight, bias)
+    if x.device.type != "cuda" or rows > MAX_ROWS or weight.dtype not in HALF:
+        return F.linear(x, weight, bias)
+    if rows == 1 and not row_invariant:
+        return torch.ops.flybench.single_row_linear(x, weight, bias)
+    return torch.ops.flybench.thin_linear(x, weight, bias)
 
 
 @torch.library.custom_op("flybench::thin_linear", mutates_args=())
@@ -28,7 +34,14 @@ def thin_linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return F.linear(x, weight, bias)
 
 
+@torch.library.custom_op("flybench::single_row_linear", mutates_args=())
+def single_row_linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """`linear` for one row, which no other product need agree with."""
+    return F.linear(x, weight, bias)
+
+
 @thin_linear.register_fake
+@single_row_linear.register_fake
 def _(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return x.new_empty(*x.shape[:-1], weight.shape[0])
 
@@ -38,3 +51,10 @@ def _(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     from flybench.engine.kernels.cuda.linear import launch
 
     return launch(x, weight, bias)
+
+
+@single_row_linear.register_kernel("cuda")
+def _(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    from flybench.engine.kernels.cuda.linear import launch_single_row
+
+    return launch_single_row(x, weight, bias)

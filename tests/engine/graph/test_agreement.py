@@ -95,7 +95,7 @@ def traced(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     graphs: list[str] = []
     compiled = torch.compile
 
-    def backend(graph: Any, example: Any) -> Callable[..., Any]:
+    def backend(graph: Any, example: Any, **options: Any) -> Callable[..., Any]:
         graphs.append("graph")
         return graph.forward
 

@@ -40,6 +40,11 @@ elif what == "linear":
             plain = F.linear(x, weight, bias)
             ours = linear.launch(x, weight, bias)
             torch.testing.assert_close(ours, plain, rtol=1e-4, atol=1e-4)
+    for n, k in ((40, 96), (33, 512), (7, 2500)):
+        for bias in (None, torch.randn(n)):
+            x, weight = torch.randn(1, 1, k), torch.randn(n, k)
+            ours = linear.launch_single_row(x, weight, bias)
+            torch.testing.assert_close(ours, F.linear(x, weight, bias), rtol=1e-4, atol=1e-4)
 else:
     cases = (
         # heads, key heads, width, new, base, window, softcap, batch

@@ -1,4 +1,4 @@
-"""The Triton kernel behind `linear`: one program a block of output columns."""
+"""The Triton kernels behind `linear`: one program a block of output columns."""
 
 from __future__ import annotations
 
@@ -52,6 +52,38 @@ def _columns(
     tl.store(where, total.to(y_ptr.dtype.element_ty), mask=(row < rows)[:, None] & here[None, :])
 
 
+@triton.jit
+def _single_row(
+    x_ptr,
+    w_ptr,
+    b_ptr,
+    y_ptr,
+    n,
+    K: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    STEP: tl.constexpr,
+    BIAS: tl.constexpr,
+):
+    """Plain multiply and add: no row is padded for the tensor cores, so programs can be small."""
+    column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    here = column < n
+    total = tl.zeros((COLUMNS, STEP), tl.float32)
+    for start in range(0, K, STEP):
+        k = start + tl.arange(0, STEP)
+        w = tl.load(
+            w_ptr + column[:, None].to(tl.int64) * K + k[None, :],
+            mask=here[:, None] & (k < K)[None, :],
+            other=0.0,
+            eviction_policy="evict_first",
+        )
+        x = tl.load(x_ptr + k, mask=k < K, other=0.0)
+        total += w.to(tl.float32) * x.to(tl.float32)[None, :]
+    y = tl.sum(total, 1)
+    if BIAS:
+        y += tl.load(b_ptr + column, mask=here, other=0.0).to(tl.float32)
+    tl.store(y_ptr + column, y.to(y_ptr.dtype.element_ty), mask=here)
+
+
 class Tiling(NamedTuple):
     """A program's output columns, its step along K, and how many steps are in flight."""
 
@@ -68,6 +100,24 @@ def tiling(n: int, k: int, rows: int) -> Tiling:
     if k <= 2048 < n:
         return Tiling(16, 128, 3) if n > 8192 else Tiling(16, 512, 3)
     return Tiling(16, 256, 4) if k <= 1536 else Tiling(16, 512, 3)
+
+
+# On an H100 two columns a program were the fastest, or within 2 % of it, for every shape tried.
+SINGLE_ROW_COLUMNS = 2
+SINGLE_ROW_STEP = 2048
+
+
+def launch_single_row(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """`linear` on CUDA for x [..., K] of one row."""
+    n, k = weight.shape
+    y = torch.empty(*x.shape[:-1], n, device=x.device, dtype=x.dtype)
+    step = min(SINGLE_ROW_STEP, triton.next_power_of_2(k))
+    _single_row[(triton.cdiv(n, SINGLE_ROW_COLUMNS),)](
+        x.contiguous(), weight, bias, y, n,
+        K=k, COLUMNS=SINGLE_ROW_COLUMNS, STEP=step, BIAS=bias is not None,
+        num_warps=8 if step == SINGLE_ROW_STEP else 4,
+    )  # fmt: skip
+    return y
 
 
 def launch(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
