@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from flybench.decode import StopRule
 from flybench.engine.footprint import footprint
 from flybench.engine.loading import on_engine
 from flybench.engine.placement import resolve_device
+from flybench.measure import Clock
 from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from flybench.stats import bootstrap
@@ -46,6 +46,7 @@ AGAINST = (
     ("spd", "ar"),
     ("lookup", "ar"),
 )
+WAYS = sorted({way for pair in AGAINST for way in pair})
 
 
 def prompts_of(options: argparse.Namespace) -> tuple[list[list[int]], list[int]]:
@@ -102,18 +103,19 @@ def ours(
     return {name: way(method) for name, method in methods.items()}
 
 
-def run(name: str, answer: Answer, prompts: list[list[int]], device: torch.device) -> Measured:
-    """Tokens and seconds of every prompt, after one that is not counted."""
-    answer(prompts[0])
-    measured = []
-    for ids in tqdm(prompts, desc=name, disable=None):
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-        start = time.perf_counter()
-        tokens = len(answer(ids))
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-        measured.append((tokens, time.perf_counter() - start))
+def time_ways(
+    ways: dict[str, Answer], prompts: list[list[int]], device: torch.device
+) -> dict[str, Measured]:
+    """Every way answers each prompt in turn, after one answer that is not counted."""
+    clock = Clock(device)
+    for answer in ways.values():
+        answer(prompts[0])
+    measured: dict[str, Measured] = {name: [] for name in ways}
+    for ids in tqdm(prompts, desc=", ".join(ways), disable=None):
+        for name, answer in ways.items():
+            start = clock.now()
+            tokens = len(answer(ids))
+            measured[name].append((tokens, clock.now() - start))
     return measured
 
 
@@ -132,7 +134,7 @@ def compare(ahead: Measured, behind: Measured) -> dict[str, Any]:
 
 
 def measure(options: argparse.Namespace, device: torch.device) -> dict[str, Any]:
-    """Every way on the same prompts: transformers' first, because the graph engine rewires."""
+    """Every way on the same prompts."""
     bandwidth = read_bandwidth(device)
     target = model_of(options.target, device)
     draft = None if options.draft is None else model_of(options.draft, device)
@@ -152,11 +154,17 @@ def measure(options: argparse.Namespace, device: torch.device) -> dict[str, Any]
         settings.num_assistant_tokens_schedule = "constant"
         settings.assistant_confidence_threshold = 0.0
         peers["generate_assisted"] = theirs(target, *limits, assistant_model=draft)
-    found = {name: run(name, answer, prompts, device) for name, answer in peers.items()}
-    kind = "graph" if device.type == "cuda" else "eager"
-    engine = EngineConfig(kind, row_invariant=options.row_invariance)
+    chosen = {"ar", *(options.ways or WAYS)}
+    peers = {name: way for name, way in peers.items() if name in chosen}
+    methods = {name: method for name, method in methods.items() if name in chosen}
+    found = {}
+    if device.type == "cuda":  # the graph engine rewires the models
+        found, peers = time_ways(peers, prompts, device), {}
+    engine = EngineConfig(
+        "graph" if device.type == "cuda" else "eager", row_invariant=options.row_invariance
+    )
     own = ours(methods, target, draft, *limits, max(map(len, prompts)), engine)
-    found |= {name: run(name, answer, prompts, device) for name, answer in own.items()}
+    found |= time_ways(peers | own, prompts, device)
     rates = {name: sum(n for n, _ in way) / sum(t for _, t in way) for name, way in found.items()}
     share = None if bandwidth is None or reads is None else reads * rates["ar"] / bandwidth
     return {
@@ -179,6 +187,7 @@ def main() -> int:
     parser.add_argument("--prompt-tokens", type=int, default=128)
     parser.add_argument("--new-tokens", type=int, default=128)
     parser.add_argument("--k", type=int, default=15)
+    parser.add_argument("--ways", nargs="+", choices=WAYS, help="those to time beside AR")
     parser.add_argument("--compiled", action="store_true")
     parser.add_argument("--row-invariance", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--device", default="auto")

@@ -26,6 +26,9 @@ class FlybenchError(Exception):
     """A problem that the user can solve; its text is one sentence with the remedy."""
 
 
+FATE_CODES = ".elsgwtr"
+
+
 class Fate(IntEnum):
     """What became of one drafted token."""
 
@@ -41,7 +44,7 @@ class Fate(IntEnum):
     @property
     def code(self) -> str:
         """One letter, as records store it."""
-        return ".elsgwtr"[self]
+        return FATE_CODES[self]
 
 
 ACCEPTED_FATES = (Fate.EXACT, Fate.LOOSE, Fate.STOCHASTIC)
@@ -86,6 +89,8 @@ class Draft:
 
     def to(self, device: torch.device) -> Draft:
         """The same draft where the target can judge it."""
+        if self.tokens.device == device:
+            return self
         probs = None if self.probs is None else self.probs.to(device)
         return Draft(self.tokens.to(device), self.parents.to(device), probs)
 
@@ -198,11 +203,9 @@ class Verdict:
         tensor = self.pack(draft, view) if self.packed is None else self.packed
         packed = tensor.tolist()
         count, size = int(packed[0]), len(draft)
-        columns = [packed[2 + i * size : 2 + (i + 1) * size] for i in range(3)]
-        path, tokens, fates = ([int(value) for value in column] for column in columns)
-        margins = packed[2 + 3 * size :]
-        nodes = path[:count]
-        margins = [margins[row] for row in (0, *(node + 1 for node in nodes))]
+        path, tokens, fates, rows = (2 + i * size for i in range(4))
+        nodes = [int(node) for node in packed[path : path + count]]
+        margins = [packed[rows], *(packed[rows + 1 + node] for node in nodes)]
         if any(map(math.isnan, margins)):
             raise FlybenchError(
                 "The target's logits are not numbers (NaN): try another engine.dtype, or check "
@@ -210,8 +213,8 @@ class Verdict:
             )
         return Decision(
             nodes=nodes,
-            tokens=[tokens[node] for node in nodes] + [int(packed[1])],
-            fates="".join(Fate(fate).code for fate in fates),
+            tokens=[*(int(packed[tokens + node]) for node in nodes), int(packed[1])],
+            fates="".join(FATE_CODES[int(fate)] for fate in packed[fates:rows]),
             margins=margins,
         )
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 
-from flybench.core import Decision, Draft, Finish, Generation, Round
+from flybench.core import Decision, Finish, Generation, Round
 from flybench.draft.base import Drafter
 from flybench.engine.base import Target
-from flybench.measure import Clock
+from flybench.measure import Clock, Mark
 from flybench.sampling import Sampling
 from flybench.verify.base import Verifier
 
@@ -52,6 +53,29 @@ class StopRule:
         return len(emitted), None
 
 
+class Turn(NamedTuple):
+    """What a round leaves behind; it is worked out after the answer, when no time is measured."""
+
+    drafted: int
+    decision: Decision
+    marks: tuple[Mark, Mark, Mark]  # began, drafted, judged
+    total_s: float
+
+    def as_round(self, clock: Clock) -> Round:
+        began, drafted, judged = self.marks
+        draft_s, verify_s = clock.seconds(began, drafted), clock.seconds(drafted, judged)
+        return Round(
+            drafted=self.drafted,
+            accepted=len(self.decision.nodes),
+            loose=self.decision.loose,
+            emitted=len(self.decision.tokens),
+            fates=self.decision.fates,
+            draft_s=draft_s,
+            verify_s=verify_s,
+            other_s=max(self.total_s - draft_s - verify_s, 0.0),
+        )
+
+
 @dataclass(frozen=True)
 class Decoder:
     """A method ready to answer: its three parts, the draft length `k`, sampling and the clock."""
@@ -70,9 +94,10 @@ class Decoder:
         `first_token_s` includes its drafting.
         """
         generator = torch.Generator(self.target.device).manual_seed(seed)
+        context = list(prompt_ids)
         answer: list[int] = []
         margins: list[float] = []
-        rounds: list[Round] = []
+        turns: list[Turn] = []
         finish: Finish | None = None
         start = self.clock.now()
         self.target.prefill(prompt_ids[:-1])
@@ -80,7 +105,6 @@ class Decoder:
         prefilled = ended = self.clock.now()
         first_token = 0.0
         while finish is None:
-            context = [*prompt_ids, *answer]
             began, began_mark = ended, self.clock.mark()
             draft = self.drafter.propose(context, self.k).to(self.target.device)
             drafted_mark = self.clock.mark()
@@ -92,36 +116,22 @@ class Decoder:
             decision = decision.truncated(emitted)
             self.target.commit(decision.path)
             self.drafter.observe(draft, view, decision)
+            context += decision.tokens
             answer += decision.tokens
             margins += decision.margins
             ended = time.perf_counter()
             first_token = first_token or ended - start
-            draft_s = self.clock.seconds(began_mark, drafted_mark)
-            verify_s = self.clock.seconds(drafted_mark, judged_mark)
-            rounds.append(_round(draft, decision, draft_s, verify_s, ended - began))
+            marks = (began_mark, drafted_mark, judged_mark)
+            turns.append(Turn(len(draft), decision, marks, ended - began))
+        total_s = self.clock.now() - start
         return Generation(
             prompt_tokens=len(prompt_ids),
             ids=answer,
             text="",
             finish=finish,
             margins=margins,
-            rounds=rounds,
+            rounds=[turn.as_round(self.clock) for turn in turns],
             prefill_s=prefilled - start,
             first_token_s=first_token,
-            total_s=self.clock.now() - start,
+            total_s=total_s,
         )
-
-
-def _round(
-    draft: Draft, decision: Decision, draft_s: float, verify_s: float, total_s: float
-) -> Round:
-    return Round(
-        drafted=len(draft),
-        accepted=len(decision.nodes),
-        loose=decision.loose,
-        emitted=len(decision.tokens),
-        fates=decision.fates,
-        draft_s=draft_s,
-        verify_s=verify_s,
-        other_s=max(total_s - draft_s - verify_s, 0.0),
-    )

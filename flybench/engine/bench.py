@@ -40,8 +40,8 @@ class EagerBench(EagerModel):
         """Read one token and let its keys and values stand for all: costs do not depend on them."""
         self.read(torch.zeros(self._batch, 1, dtype=torch.long, device=self.device), 1)
         for layer in cast(Any, self._cache).layers:
-            layer.keys, layer.values = (
-                part.repeat(1, 1, self._context, 1) for part in (layer.keys, layer.values)
+            layer.update(
+                *(part.repeat(1, 1, self._context - 1, 1) for part in (layer.keys, layer.values))
             )
         self._length = self._context
 

@@ -1,4 +1,4 @@
-"""The eager engine: transformers' own forward pass and dynamic cache, on any device.
+"""The eager engine: transformers' own forward pass, on any device.
 
 The reference that faster engines are checked against. Caches are always full length: a sliding
 window is then a matter of the mask alone, and rolling back is cutting the end off.
@@ -13,10 +13,11 @@ from typing import Protocol
 
 import torch
 from torch import Tensor
-from transformers import DynamicCache, PreTrainedModel
+from transformers import PreTrainedModel
 
 from flybench.core import Draft, FlybenchError, TargetView
 from flybench.engine.base import DraftPass, Drawn, Judge, ReadPass, upload
+from flybench.engine.growing import growing_cache
 from flybench.sampling import Sampling
 
 ROLLBACK_SAFE_LAYERS = {"full_attention", "sliding_attention", "chunked_attention"}
@@ -51,7 +52,7 @@ class EagerModel:
 
     def reset(self) -> None:
         """Empty the cache."""
-        self._cache = DynamicCache()
+        self._cache = growing_cache()
         self._length = 0
 
     def prefill(self, ids: Sequence[int]) -> None:

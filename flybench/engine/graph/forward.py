@@ -58,15 +58,10 @@ class StaticForward:
         logits: Tensor = output.logits.flatten(0, 1)
         return logits[:, : self._vocab_size]
 
-    @torch.no_grad()
-    def prefill(self, ids: Tensor) -> None:
-        """Read a whole prompt [T] from slot 0 on; nothing is predicted from it."""
-        self._cursor.whole = True
-        try:
-            positions = torch.arange(len(ids), device=ids.device)
-            self._run(self._model.model, ids[None], positions)
-        finally:
-            self._cursor.whole = False
+    def read(self, ids: Tensor, base: Tensor, positions: Tensor) -> None:
+        """The same pass without logits: a part of a prompt, from which nothing is predicted."""
+        self._cursor.base = base
+        self._run(self._model.model, ids, positions)
 
     def release(self) -> None:
         """Let go of the caches: the model's layers hold them, so they get the smallest instead."""

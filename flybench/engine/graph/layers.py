@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from flybench.engine.graph.capture import compiles
 from flybench.engine.graph.linears import rewire_linears
-from flybench.engine.kernels.attention import attend, masked_attention
+from flybench.engine.kernels.attention import attend
 
 ATTENTION = "flybench_static"
 # Layers that differ in window or norm compile once each, for every width and model of a process.
@@ -27,10 +28,9 @@ COMPILED_VARIANTS = 128
 
 @dataclass
 class Cursor:
-    """Where a pass writes: behind `base` [1] filled slots, or a `whole` prompt from slot 0 on."""
+    """Where a pass writes: behind `base` [1] filled slots."""
 
     base: Tensor
-    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,23 +57,9 @@ def static_attention(
     """Transformers' attention interface over a `StaticLayer`, which knows what each row sees."""
     assert static is not None, "layers are called through `Step`, which passes their cache"
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-    window, cap = sliding_window or 0, softcap or 0.0
-    if not static.cursor.whole:
-        base = static.cursor.base
-        output = attend(query, key, value, static.keys, static.values, base, scale, window, cap)
-        return output, None
-    length = query.shape[2]
-    static.keys[:, :, :length] = key
-    static.values[:, :, :length] = value
-    if not cap and (not window or window >= length):
-        output = nn.functional.scaled_dot_product_attention(
-            query, key, value, is_causal=True, scale=scale, enable_gqa=True
-        )
-        return output.transpose(1, 2).contiguous(), None
-    seen = torch.ones(length, length, dtype=torch.bool, device=query.device).tril()
-    if window:
-        seen = seen.triu(1 - window)
-    return masked_attention(query, key, value, seen, scale, cap), None
+    window, cap, base = sliding_window or 0, softcap or 0.0, static.cursor.base
+    output = attend(query, key, value, static.keys, static.values, base, scale, window, cap)
+    return output, None
 
 
 ALL_ATTENTION_FUNCTIONS.register(ATTENTION, static_attention)
@@ -82,25 +68,6 @@ ALL_ATTENTION_FUNCTIONS.register(ATTENTION, static_attention)
 def run_module(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
     """A module's own forward pass, whatever stands in its place on the instance."""
     return type(module).forward(module, *args, **kwargs)
-
-
-class Step:
-    """What a module's `forward` becomes: its own pass, compiled unless a prompt is read.
-
-    A prompt has any length, and compiling for each would take longer than reading it.
-    """
-
-    def __init__(
-        self, module: nn.Module, cursor: Cursor, compiled: Callable[..., Any], **extra: Any
-    ) -> None:
-        self._module = module
-        self._cursor = cursor
-        self._compiled = compiled
-        self._extra = extra
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        run = run_module if self._cursor.whole else self._compiled
-        return run(self._module, *args, **kwargs, **self._extra)
 
 
 def install(
@@ -125,13 +92,13 @@ def install(
         compiled = torch.compile(run_module, fullgraph=True, dynamic=False, options=options)
     for layer in model.model.layers:
         static = _static_layer(model, cursor, slots, batch)
-        layer.forward = Step(layer, cursor, compiled, static=static)
+        layer.forward = partial(compiled, layer, static=static)
         for module in layer.modules():
             if hasattr(module, "layer_idx"):
                 # The same for all, because a compiled function is bound to each number it meets.
                 module.layer_idx = 0
     for module in (model.model.rotary_emb, model.model.norm):
-        module.forward = Step(module, cursor, compiled)
+        module.forward = partial(compiled, module)
     rewire_linears(model, row_invariant)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import torch
@@ -18,6 +18,8 @@ from flybench.engine.graph.forward import SPLIT, Rows, StaticForward
 from flybench.sampling import Sampling
 
 WIDEST = SPLIT  # tokens that a pass may read, its padding included
+# A prompt is read in as many wide pieces as it fills, then in narrow ones, the last of them padded.
+PROMPT_WIDTHS = (4 * SPLIT, SPLIT)
 
 
 class GraphModel:
@@ -42,13 +44,18 @@ class GraphModel:
         self.slots = self._forward.slots
         # What a pass reads: the number of filled slots, then ids. The host's copy is written again
         # only after a round's synchronisation, so that no copy to the device is still under way.
-        self.inbox = torch.zeros(1 + WIDEST, dtype=torch.long, device=self.device)
+        self.inbox = torch.zeros(1 + PROMPT_WIDTHS[0], dtype=torch.long, device=self.device)
         self._outbox = torch.zeros(1 + WIDEST, dtype=torch.long)
         if self.device.type == "cuda":
             self._outbox = self._outbox.pin_memory()
         self._length = 0
         self._passes: dict[int, Callable[[], Rows]] = {}
         self._drafting: dict[tuple[int, Sampling], DraftPass] = {}
+        self._prompts = {
+            width: capture(partial(self._read_prompt, width), self.device)
+            for width in PROMPT_WIDTHS
+            if width < self.slots
+        }
 
     @property
     def length(self) -> int:
@@ -63,15 +70,25 @@ class GraphModel:
     def prefill(self, ids: Sequence[int]) -> None:
         self._length = 0
         self._check_room(len(ids))
-        if len(ids):
-            self._forward.prefill(self.ids(ids))
-        self._length = len(ids)
+        prompt = self.ids(ids)
+        for width in self._prompt_widths(len(ids)):
+            piece = prompt[self._length : self._length + width]
+            self.inbox[:1] = self._length
+            self.inbox[1 : 1 + len(piece)] = piece
+            self._prompts[width]()
+            self._length += len(piece)
+
+    def _prompt_widths(self, tokens: int) -> Iterator[int]:
+        for width in self._prompts:
+            while tokens >= width or (width == SPLIT and tokens > 0):
+                yield width
+                tokens -= width
 
     def load(self, ids: Sequence[int], width: int) -> None:
         """Hand `ids` to the next pass, which is `width` wide; nothing waits."""
         self._check_room(width)
         count = 1 + len(ids)
-        self._outbox[:count] = torch.tensor([self._length, *ids])
+        self._outbox.numpy()[:count] = [self._length, *ids]
         self.inbox[:count].copy_(self._outbox[:count], non_blocking=True)
 
     def advance(self, tokens: int) -> None:
@@ -91,6 +108,11 @@ class GraphModel:
         base = self.inbox[:1]
         slots = base + torch.arange(width, device=self.device)
         return Rows.of(self.logits(self.inbox[1 : 1 + width], base, slots, width))
+
+    def _read_prompt(self, width: int) -> None:
+        # Every rank is given the prompt, so that nothing needs to be sent.
+        slots = self.inbox[:1] + torch.arange(width, device=self.device)
+        self._forward.read(self.inbox[None, 1 : 1 + width], self.inbox[:1], slots)
 
     def reading(self, widest: int, sampling: Sampling) -> ReadPass:
         self.pass_of(1)

@@ -113,7 +113,8 @@ def test_modules_compile_once_for_each_width(
     decoder = build_decoder(
         METHODS["spd"], GraphTarget(toys.graph(arch)), toys.graph_near(arch), Sampling()
     )
-    widths = 3  # one token, two pending ones in the draft, the root with a full draft
+    # One token, two pending ones in the draft, the root with a full draft, two pieces of a prompt.
+    widths = 5
     kinds = len(set(getattr(toys.model(arch).config, "layer_types", None) or [""]))
     # A layer and a rotary embedding of each kind, and the last norm.
     expected = widths * (2 * kinds + 1)

@@ -4,7 +4,8 @@ The new keys and values come from where the layer computed them, and the first t
 writes them to the cache, so that no program waits for another.
 
 A split past the live length costs one load. Rows come in tiles of 16, and splits are as long as the
-cache alone decides, so that a row's result never depends on what else is in the pass.
+cache alone decides, so that a row's result never depends on what else is in the pass. Passes that
+read a prompt have rows enough to keep the card busy: tiles of 64, and the whole cache as one split.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ import triton.language as tl
 from torch import Tensor
 
 ROW_TILE = 16
+# Passes of more tokens than this are prompts.
+MOST_SPLIT = 64
+PROMPT_TILE = PROMPT_BLOCK = 64
 # Short splits keep more of the card busy, long ones leave less to merge.
 SHORT_SPLIT, LONG_SPLIT = 64, 128
 LONG_CACHE = 4096
@@ -50,6 +54,7 @@ def _partial(
     D: tl.constexpr,
     WIDE: tl.constexpr,
     TILE: tl.constexpr,
+    BLOCK: tl.constexpr,
     SPLIT: tl.constexpr,
     SOFTCAP: tl.constexpr,
     PRECISION: tl.constexpr,
@@ -65,7 +70,11 @@ def _partial(
     place = ((head * tl.num_programs(1) + tile) * tl.num_programs(2) + split) * TILE
     place += tl.arange(0, TILE)
     first = split * SPLIT
-    if (first < base + NEW) & ((window == 0) | (first + SPLIT > base - window)):
+    end = tl.minimum(first + SPLIT, base + NEW)
+    if window > 0:
+        first = tl.maximum(first, (base - window + 1) // BLOCK * BLOCK)
+    peak = tl.full((TILE,), -float("inf"), tl.float32)
+    if first < end:
         batch = head // KV
         query_head = (head % KV) * GROUP + rank // NEW
         q_row_ptr = q_ptr + batch * q_batch + query_head * q_head + token * q_row
@@ -75,33 +84,40 @@ def _partial(
             mask=(rank < GROUP * NEW)[:, None] & inside[None, :],
             other=0.0,
         )
-        slot = first + tl.arange(0, SPLIT)
-        where = (head.to(tl.int64) * slots + slot)[:, None] * D + width[None, :]
-        old = (slot < base)[:, None] & inside[None, :]
-        new = ((slot >= base) & (slot < base + NEW))[:, None] & inside[None, :]
-        fresh_k = new_k_ptr + batch * k_batch + (head % KV) * k_head + (slot - base) * k_row
-        fresh_v = new_v_ptr + batch * v_batch + (head % KV) * v_head + (slot - base) * v_row
-        k_new = tl.load(fresh_k[:, None] + width[None, :], mask=new, other=0.0)
-        v_new = tl.load(fresh_v[:, None] + width[None, :], mask=new, other=0.0)
-        k = tl.where(new, k_new, tl.load(k_ptr + where, mask=old, other=0.0))
-        v = tl.where(new, v_new, tl.load(v_ptr + where, mask=old, other=0.0))
-        if tile == 0:
-            tl.store(k_ptr + where, k_new, mask=new)
-            tl.store(v_ptr + where, v_new, mask=new)
-        scores = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
-        if SOFTCAP:
-            scores = softcap * (2 * tl.sigmoid(2 * scores / softcap) - 1)  # tanh
         here = (base + token)[:, None]
-        seen = (slot[None, :] <= here) & ((window == 0) | (slot[None, :] > here - window))
-        scores = tl.where(seen, scores, -float("inf"))
-        peak = tl.max(scores, 1)
-        law = tl.exp(scores - tl.where(peak == -float("inf"), 0.0, peak)[:, None])
-        part = tl.dot(law.to(v.dtype), v, input_precision=PRECISION)
-        tl.store(out_ptr + place[:, None] * WIDE + width[None, :], part)
-        tl.store(peak_ptr + place, peak)
-        tl.store(mass_ptr + place, tl.sum(law, 1))
-    else:
-        tl.store(peak_ptr + place, tl.full((TILE,), -float("inf"), tl.float32))
+        mass = tl.zeros((TILE,), tl.float32)
+        total = tl.zeros((TILE, WIDE), tl.float32)
+        while first < end:
+            slot = first + tl.arange(0, BLOCK)
+            where = (head.to(tl.int64) * slots + slot)[:, None] * D + width[None, :]
+            old = (slot < base)[:, None] & inside[None, :]
+            new = ((slot >= base) & (slot < base + NEW))[:, None] & inside[None, :]
+            fresh_k = new_k_ptr + batch * k_batch + (head % KV) * k_head + (slot - base) * k_row
+            fresh_v = new_v_ptr + batch * v_batch + (head % KV) * v_head + (slot - base) * v_row
+            k_new = tl.load(fresh_k[:, None] + width[None, :], mask=new, other=0.0)
+            v_new = tl.load(fresh_v[:, None] + width[None, :], mask=new, other=0.0)
+            k = tl.where(new, k_new, tl.load(k_ptr + where, mask=old, other=0.0))
+            v = tl.where(new, v_new, tl.load(v_ptr + where, mask=old, other=0.0))
+            if tile == 0:
+                tl.store(k_ptr + where, k_new, mask=new)
+                tl.store(v_ptr + where, v_new, mask=new)
+            scores = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
+            if SOFTCAP:
+                scores = softcap * (2 * tl.sigmoid(2 * scores / softcap) - 1)  # tanh
+            seen = (slot[None, :] <= here) & ((window == 0) | (slot[None, :] > here - window))
+            scores = tl.where(seen, scores, -float("inf"))
+            higher = tl.maximum(peak, tl.max(scores, 1))
+            safe = tl.where(higher == -float("inf"), 0.0, higher)
+            law = tl.exp(scores - safe[:, None])
+            shrink = tl.exp(peak - safe)
+            part = tl.dot(law.to(v.dtype), v, input_precision=PRECISION)
+            mass = mass * shrink + tl.sum(law, 1)
+            total = total * shrink[:, None] + part
+            peak = higher
+            first += BLOCK
+        tl.store(out_ptr + place[:, None] * WIDE + width[None, :], total)
+        tl.store(mass_ptr + place, mass)
+    tl.store(peak_ptr + place, peak)
 
 
 @triton.jit
@@ -171,11 +187,14 @@ def launch(
     """`attend` on CUDA."""
     batch, heads, new, d = query.shape
     kv, slots = keys.shape[1], keys.shape[2]
-    split = SHORT_SPLIT if slots <= LONG_CACHE else LONG_SPLIT
+    prompt = new > MOST_SPLIT
+    tile = PROMPT_TILE if prompt else ROW_TILE
+    block = PROMPT_BLOCK if prompt else SHORT_SPLIT if slots <= LONG_CACHE else LONG_SPLIT
+    split = triton.cdiv(slots, block) * block if prompt else block
     group, splits = heads // kv, triton.cdiv(slots, split)
-    tiles, wide = triton.cdiv(group * new, ROW_TILE), max(16, triton.next_power_of_2(d))
+    tiles, wide = triton.cdiv(group * new, tile), max(16, triton.next_power_of_2(d))
     query, key, value = (x if x.stride(3) == 1 else x.contiguous() for x in (query, key, value))
-    rows = batch * kv * tiles * splits * ROW_TILE
+    rows = batch * kv * tiles * splits * tile
     part = torch.empty(rows, wide, device=query.device, dtype=torch.float32)
     peak, mass = torch.empty(2, rows, device=query.device, dtype=torch.float32).unbind(0)
     out = torch.empty(batch, new, heads, d, device=query.device, dtype=query.dtype)
@@ -183,12 +202,12 @@ def launch(
     _partial[(batch * kv, tiles, splits)](
         query, key, value, keys, values, base, part, peak, mass, scale, window, softcap, slots,
         *query.stride()[:3], *key.stride()[:3], *value.stride()[:3],
-        NEW=new, GROUP=group, KV=kv, D=d, WIDE=wide, TILE=ROW_TILE, SPLIT=split,
+        NEW=new, GROUP=group, KV=kv, D=d, WIDE=wide, TILE=tile, BLOCK=block, SPLIT=split,
         SOFTCAP=softcap > 0, PRECISION=precision, num_warps=4,
     )  # fmt: skip
     _merge[(batch * kv * group * new,)](
         part, peak, mass, out, base, splits,
-        NEW=new, GROUP=group, KV=kv, D=d, WIDE=wide, TILE=ROW_TILE, TILES=tiles, SPLIT=split,
+        NEW=new, GROUP=group, KV=kv, D=d, WIDE=wide, TILE=tile, TILES=tiles, SPLIT=split,
         CHUNK=16, num_warps=4,
     )  # fmt: skip
     return out
