@@ -89,7 +89,7 @@ def main() -> int:
     words = torch.randint(10, 250, (60,), generator=torch.Generator().manual_seed(0)).tolist()
     context = (words * (options.context // 60 + 1))[: options.context]
     host = NestedDrafter(model, GREEDY, LONGEST, SHORTEST, GUESS)
-    host.start(context, None)
+    host.start(context, None, None)
 
     def on_host() -> list[int]:
         model.rollback(len(context) - 1)

@@ -9,6 +9,7 @@ Shapes: N = drafted nodes, V = vocabulary, m = accepted nodes. Batch is always 1
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal, NamedTuple
@@ -66,17 +67,41 @@ class Prompt:
     stop: tuple[str, ...] = ()
 
 
+class Branches(NamedTuple):
+    """The shape of a draft that is no chain: `ancestors` [N, N] bool has each node's path in its
+    row, itself included; siblings differ in their tokens."""
+
+    ancestors: Tensor
+
+    @classmethod
+    def of(cls, parents: Tensor) -> Branches:
+        """From parents [N], −1 for a child of the root; nothing waits for the device."""
+        size = parents.shape[0]
+        nodes = torch.arange(size, device=parents.device)
+        paths = (nodes[:, None] == nodes) | (parents[:, None] == nodes)
+        for _ in range(max(size - 1, 1).bit_length()):  # each turn doubles the reach
+            paths = (paths.float() @ paths.float()) > 0
+        return cls(paths)
+
+    @property
+    def depths(self) -> Tensor:
+        """Nodes from the root down to each node, itself included: [N] int64."""
+        return self.ancestors.sum(1)
+
+
 @dataclass(frozen=True)
 class Draft:
     """Proposed tokens as a tree whose root is the last committed token.
 
     `tokens` [N] int64; `parents` [N] int64, −1 for a child of the root, always before the child;
-    `probs` [N, V] is the law that each token was sampled from, None for a deterministic choice.
+    `probs` [N, V] is the law that each token was sampled from, None for a deterministic choice;
+    `branches` is None for a chain.
     """
 
     tokens: Tensor
     parents: Tensor
     probs: Tensor | None = None
+    branches: Branches | None = None
 
     @classmethod
     def chain(cls, tokens: Tensor, probs: Tensor | None = None) -> Draft:
@@ -92,7 +117,8 @@ class Draft:
         if self.tokens.device == device:
             return self
         probs = None if self.probs is None else self.probs.to(device)
-        return Draft(self.tokens.to(device), self.parents.to(device), probs)
+        branches = self.branches and Branches(self.branches.ancestors.to(device))
+        return Draft(self.tokens.to(device), self.parents.to(device), probs, branches)
 
 
 class RowStatistics(NamedTuple):
@@ -136,16 +162,18 @@ class RowStatistics(NamedTuple):
 class TargetView:
     """What the target says of a draft: `logits` [N+1, V] fp32, row 0 = root, row i+1 = node i.
 
-    `statistics` are the rows', which engines compute in the same pass.
+    `statistics` are the rows', which engines compute in the same pass; `taps` gives hidden states
+    of the same rows [N+1, 3 · H], where a drafter asked for them.
     """
 
     logits: Tensor
     statistics: RowStatistics
+    taps: Callable[[], Tensor] | None = None
 
     @classmethod
-    def of(cls, logits: Tensor) -> TargetView:
+    def of(cls, logits: Tensor, taps: Callable[[], Tensor] | None = None) -> TargetView:
         """A view with the statistics of its own logits."""
-        return cls(logits, RowStatistics.of(logits))
+        return cls(logits, RowStatistics.of(logits), taps)
 
 
 class Decision(NamedTuple):

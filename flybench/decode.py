@@ -100,8 +100,8 @@ class Decoder:
         turns: list[Turn] = []
         finish: Finish | None = None
         start = self.clock.now()
-        self.target.prefill(prompt_ids[:-1])
-        self.drafter.start(prompt_ids, generator)
+        taps = self.target.prefill(prompt_ids[:-1])
+        self.drafter.start(prompt_ids, taps, generator)
         prefilled = ended = self.clock.now()
         first_token = 0.0
         while finish is None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import torch
+from torch import Tensor
 
 from flybench.core import Decision, Draft, TargetView
 
@@ -17,8 +18,13 @@ from flybench.core import Decision, Draft, TargetView
 class Drafter(Protocol):
     """Proposes tokens; stateful within one sample, cold at the start of each."""
 
-    def start(self, prompt_ids: Sequence[int], generator: torch.Generator | None) -> None:
-        """Forget everything and read a new prompt (its last token is the first root)."""
+    def start(
+        self, prompt_ids: Sequence[int], taps: Tensor | None, generator: torch.Generator | None
+    ) -> None:
+        """Forget everything and read a new prompt (its last token is the first root).
+
+        `taps` [n − 1, 3 · H] are the target's hidden states of the rest, if the drafter asked.
+        """
 
     def propose(self, context: Sequence[int], limit: int) -> Draft:
         """At most `limit` tokens to follow `context`, all ids committed so far; maybe none."""

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import torch
+from torch import Tensor
 
 from flybench.core import Decision, Draft, TargetView
 from flybench.engine.base import upload
@@ -58,7 +59,9 @@ class LookupDrafter:
         self._sizes = (ngram_max, ngram_min)
         self._device = device
 
-    def start(self, prompt_ids: Sequence[int], generator: torch.Generator | None) -> None:
+    def start(
+        self, prompt_ids: Sequence[int], taps: Tensor | None, generator: torch.Generator | None
+    ) -> None:
         self._index = NgramIndex(*self._sizes)
 
     def propose(self, context: Sequence[int], limit: int) -> Draft:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from flybench.core import Decision, Draft, TargetView
 from flybench.engine.base import CachedModel
@@ -21,7 +22,9 @@ class ModelDrafter:
         self._model = model
         self._sampling = sampling
 
-    def start(self, prompt_ids: Sequence[int], generator: torch.Generator | None) -> None:
+    def start(
+        self, prompt_ids: Sequence[int], taps: Tensor | None, generator: torch.Generator | None
+    ) -> None:
         self._generator = generator_on(self._model.device, generator)
         self._model.prefill(prompt_ids[:-1])
 

@@ -34,7 +34,9 @@ class NestedDrafter:
         self._sizes = (ngram_max, ngram_min)
         self._lookup_tokens = lookup_tokens
 
-    def start(self, prompt_ids: Sequence[int], generator: torch.Generator | None) -> None:
+    def start(
+        self, prompt_ids: Sequence[int], taps: Tensor | None, generator: torch.Generator | None
+    ) -> None:
         self._generator = generator_on(self._model.device, generator)
         self._index = NgramIndex(*self._sizes)
         self._model.prefill(prompt_ids[:-1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from flybench.core import Decision, Draft, TargetView
 
@@ -15,7 +16,9 @@ class NoDrafter:
     def __init__(self, device: torch.device) -> None:
         self._empty = Draft.chain(torch.empty(0, dtype=torch.long, device=device))
 
-    def start(self, prompt_ids: Sequence[int], generator: torch.Generator | None) -> None:
+    def start(
+        self, prompt_ids: Sequence[int], taps: Tensor | None, generator: torch.Generator | None
+    ) -> None:
         pass
 
     def propose(self, context: Sequence[int], limit: int) -> Draft:

@@ -89,8 +89,14 @@ class Target(Protocol):
     def prepare(self, judge: Judge, k: int, sampling: Sampling) -> Judge:
         """Get ready for drafts of up to `k` tokens; returns `judge` as this engine runs it best."""
 
-    def prefill(self, ids: Sequence[int]) -> None:
-        """Start a new sample: read the prompt without its last token, which is the first root."""
+    def tap(self, indices: Sequence[int]) -> None:
+        """From now on hand out these three hidden states (`flybench.engine.eagle3.taps`)."""
+
+    def prefill(self, ids: Sequence[int]) -> Tensor | None:
+        """Start a new sample: read the prompt without its last token, which is the first root.
+
+        Returns its taps [T, 3 · H], if there are any.
+        """
 
     def score(self, root: int, draft: Draft) -> TargetView:
         """Read the root and the draft in one pass: logits [N+1, V], row 0 follows the root.
@@ -99,4 +105,7 @@ class Target(Protocol):
         """
 
     def commit(self, path: Sequence[int]) -> None:
-        """Keep the root and the accepted nodes of the draft just scored, forget the others."""
+        """Keep the root and the accepted nodes of the draft just scored, forget the others.
+
+        The nodes lie in the cache in the order of the draft; those that stay move up.
+        """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor
@@ -17,6 +17,7 @@ from transformers import PreTrainedModel
 
 from flybench.core import Draft, FlybenchError, TargetView
 from flybench.engine.base import DraftPass, Drawn, Judge, ReadPass, upload
+from flybench.engine.eagle3.taps import Taps
 from flybench.engine.growing import growing_cache
 from flybench.sampling import Sampling
 
@@ -59,18 +60,58 @@ class EagerModel:
         self.reset()
         self.extend(self.ids(ids), rows=0)
 
+    def tap(self, indices: Sequence[int]) -> Taps:
+        return Taps(self._model, indices)
+
     def ids(self, ids: Sequence[int]) -> Tensor:
         return upload(ids, self.device)
 
-    def extend(self, ids: Tensor, rows: int) -> Tensor:
-        """Read ids [T] after the cache; fp32 logits [rows, vocab_size] of the last `rows`."""
+    def extend(self, ids: Tensor, rows: int, ancestors: Tensor | None = None) -> Tensor:
+        """Read ids [T] after the cache; fp32 logits [rows, vocab_size] of the last `rows`.
+
+        `ancestors` [T, T] bool says which of the new tokens each one follows, itself included; None
+        for a chain.
+        """
         if not len(ids):
             return torch.empty(0, self.vocab_size, device=self.device)
-        logits = self.read(ids[None], rows)[0]
+        tree = {} if ancestors is None else self._tree(ancestors)
+        logits = self.read(ids[None], rows, **tree)[0]
         return logits[logits.shape[0] - rows :]
 
     @torch.inference_mode()
-    def read(self, ids: Tensor, rows: int) -> Tensor:
+    def keep(self, start: int, tokens: Sequence[int]) -> None:
+        """Of the cache behind its first `start` tokens keep only those at `start` + `tokens`."""
+        end = start + len(tokens)
+        if list(tokens) != list(range(len(tokens))):
+            index = self.ids(tokens) + start
+            for layer in cast(Any, self._cache).layers:
+                for part in (layer.keys, layer.values):
+                    part[..., start:end, :] = part.index_select(-2, index)
+        self.rollback(end)
+
+    def _tree(self, ancestors: Tensor) -> dict[str, Any]:
+        """Positions and additive masks for tokens that follow each other as `ancestors` says."""
+        size, total = len(ancestors), self._length + len(ancestors)
+        positions = self._length + ancestors.sum(1) - 1
+        places = torch.cat([torch.arange(self._length, device=self.device), positions])
+        seen = torch.ones(size, total, dtype=torch.bool, device=self.device)
+        seen[:, self._length :] = ancestors
+        config = self._model.config.get_text_config()
+        kinds = set(getattr(config, "layer_types", None) or [])
+        masks = {}
+        for kind in kinds or {""}:
+            reach = getattr(config, "sliding_window", None) if kind != "full_attention" else None
+            near = seen if not reach else seen & (places > positions[:, None] - reach)
+            blocked = torch.zeros(size, total, dtype=self._model.dtype, device=self.device)
+            masks[kind] = blocked.masked_fill(~near, torch.finfo(blocked.dtype).min)[None, None]
+        one = next(iter(masks.values()))
+        return {
+            "position_ids": positions[None],
+            "attention_mask": masks if len(masks) > 1 else one,
+        }
+
+    @torch.inference_mode()
+    def read(self, ids: Tensor, rows: int, **how: Any) -> Tensor:
         """Read ids [B, T] after the cache; fp32 logits [B, rows or 1, vocab_size] of the last."""
         # The cache argument was renamed in transformers 5.24; ask the model, not the version.
         cache_name = "cache" if "cache" in self._forward else "past_key_values"
@@ -80,6 +121,7 @@ class EagerModel:
             # 0 would mean "all rows"; one row is the cheapest that every version offers.
             logits_to_keep=max(rows, 1),
             **{cache_name: self._cache},
+            **how,
         )
         self._length += ids.shape[1]
         # Spread over several cards, the last one may hold the output layer.
@@ -145,19 +187,30 @@ class EagerTarget:
 
     def __init__(self, model: EagerModel) -> None:
         self._model = model
+        self._taps: Taps | None = None
         self.device = model.device
 
     def prepare(self, judge: Judge, k: int, sampling: Sampling) -> Judge:
         return judge
 
-    def prefill(self, ids: Sequence[int]) -> None:
+    def tap(self, indices: Sequence[int]) -> None:
+        self._taps = self._model.tap(indices)
+
+    def prefill(self, ids: Sequence[int]) -> Tensor | None:
         self._model.prefill(ids)
+        return self._taps.read(len(ids)) if self._taps else None
 
     def score(self, root: int, draft: Draft) -> TargetView:
         self._base = self._model.length
         ids = torch.cat([self._model.ids([root]), draft.tokens])
-        return TargetView.of(self._model.extend(ids, rows=len(ids)))
+        tree = None if draft.branches is None else rooted(draft.branches.ancestors)
+        logits = self._model.extend(ids, len(ids), tree)
+        return TargetView.of(logits, partial(self._taps.read, len(ids)) if self._taps else None)
 
     def commit(self, path: Sequence[int]) -> None:
-        """Chains only: the accepted nodes are a prefix of the draft, so the cache is cut."""
-        self._model.rollback(self._base + 1 + len(path))
+        self._model.keep(self._base, [0, *(node + 1 for node in path)])
+
+
+def rooted(ancestors: Tensor) -> Tensor:
+    """The same paths with the root before them: [N, N] → [N + 1, N + 1] bool."""
+    return torch.nn.functional.pad(ancestors, (1, 0, 1, 0), value=True).tril()

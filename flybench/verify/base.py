@@ -11,7 +11,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from flybench.core import Fate, Verdict
+from flybench.core import Branches, Draft, Fate, Verdict
 from flybench.engine.base import Judge
 
 
@@ -32,6 +32,31 @@ def chain_verdict(accepted: Tensor, next_token: Tensor, fates: Tensor) -> Verdic
     nodes = torch.arange(fates.shape[0], device=fates.device)
     visited = nodes <= accepted
     return Verdict(accepted, nodes, next_token, fates.where(visited, int(Fate.UNVISITED)))
+
+
+def match_verdict(draft: Draft, choice: Tensor, fate: Fate) -> Verdict:
+    """Keep a node with `fate` if it is the target's `choice` [N+1] after its parent."""
+    match = draft.tokens == choice.index_select(0, draft.parents + 1)
+    fates = torch.where(match, int(fate), int(Fate.REJECTED))
+    if draft.branches is not None:
+        return tree_verdict(draft, draft.branches, match, choice, fates)
+    accepted = accepted_prefix(match)
+    return chain_verdict(accepted, pick(choice, accepted), fates)
+
+
+def tree_verdict(
+    draft: Draft, branches: Branches, match: Tensor, choice: Tensor, fates: Tensor
+) -> Verdict:
+    """The verdict on a tree; siblings differ, so that at most one path from the root matches."""
+    size = len(draft)
+    nodes = torch.arange(size, device=match.device)
+    kept = ~(branches.ancestors & ~match).any(1)
+    # Parents come before their children: in the order of the nodes, the path runs down.
+    path = nodes.where(kept, size).sort().values.clamp(max=size - 1)
+    last_row = (nodes + 1).where(kept, 0).max()
+    visited = (draft.parents < 0) | kept[draft.parents]
+    fates = fates.where(visited, int(Fate.UNVISITED))
+    return Verdict(kept.sum(), path, pick(choice, last_row), fates)
 
 
 def pick(values: Tensor, index: Tensor) -> Tensor:

@@ -9,11 +9,11 @@ import torch
 
 from flybench.core import Draft, Fate, TargetView, Verdict
 from flybench.sampling import Sampling
-from flybench.verify.base import accepted_prefix, chain_verdict, pick
+from flybench.verify.base import match_verdict
 
 
 class ExactVerifier:
-    """Keeps the longest prefix equal to the target's argmax; the output is the greedy one."""
+    """Keeps the longest path equal to the target's argmax; the output is the greedy one."""
 
     def judge(
         self,
@@ -22,8 +22,4 @@ class ExactVerifier:
         sampling: Sampling,
         generator: torch.Generator | None,
     ) -> Verdict:
-        choice = view.statistics.choice
-        match = draft.tokens == choice[:-1]
-        accepted = accepted_prefix(match)
-        fates = torch.where(match, int(Fate.EXACT), int(Fate.REJECTED))
-        return chain_verdict(accepted, pick(choice, accepted), fates)
+        return match_verdict(draft, view.statistics.choice, Fate.EXACT)

@@ -3,6 +3,11 @@
 Source: Leviathan et al. 2023 and Chen et al. 2023. Accept x with probability min(1, p(x)/q(x)); at
 the first rejection draw from max(0, p − q), normalised; draw a bonus token from p when all stay.
 A deterministic draft is a point mass q, so that x is accepted with probability p(x).
+
+The nodes of a tree are not drawn from the draft. Going through siblings, accepting x with what is
+left of p(x) and removing it on rejection, accepts each child with probability p(x) and else leaves
+p without the children (SpecInfer, arXiv 2305.09781). One draw from p a node does the same: the
+child that equals it is taken, or else it is the token that follows.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ from torch import Tensor
 
 from flybench.core import Draft, Fate, TargetView, Verdict
 from flybench.sampling import Sampling, draw
-from flybench.verify.base import accepted_prefix, chain_verdict, pick
+from flybench.verify.base import accepted_prefix, chain_verdict, match_verdict, pick
 
 
 class RejectionVerifier:
@@ -26,6 +31,8 @@ class RejectionVerifier:
         generator: torch.Generator | None,
     ) -> Verdict:
         law = sampling.warp(view.logits)
+        if draft.branches is not None:
+            return match_verdict(draft, draw(law, generator), Fate.STOCHASTIC)
         keep = accept(draft, law, generator)
         accepted = accepted_prefix(keep)
         fates = torch.where(keep, int(Fate.STOCHASTIC), int(Fate.REJECTED))

@@ -62,7 +62,7 @@ def test_no_end_finds_itself() -> None:
 
 def test_drafter_proposes_from_prompt_and_answer() -> None:
     drafter = LookupDrafter(3, 1, torch.device("cpu"))
-    drafter.start([1, 2, 3, 4], None)
+    drafter.start([1, 2, 3, 4], None, None)
     assert drafter.propose([1, 2, 3, 4], 5).tokens.tolist() == []
     draft = drafter.propose([1, 2, 3, 4, 9, 2, 3], 3)
     assert draft.tokens.tolist() == [4, 9, 2]
@@ -74,13 +74,13 @@ def test_drafter_never_exceeds_the_limit() -> None:
     drafter = LookupDrafter(3, 1, torch.device("cpu"))
     context = [1, 2, 3, 4, 5, 6, 1]
     for limit in (1, 2, 6, 100):
-        drafter.start(context, None)
+        drafter.start(context, None, None)
         assert drafter.propose(context, limit).tokens.tolist() == [2, 3, 4, 5, 6, 1][:limit]
 
 
 def test_a_new_sample_starts_cold() -> None:
     drafter = LookupDrafter(3, 1, torch.device("cpu"))
-    drafter.start([1, 2, 1], None)
+    drafter.start([1, 2, 1], None, None)
     assert len(drafter.propose([1, 2, 1], 3)) > 0
-    drafter.start([5, 1], None)
+    drafter.start([5, 1], None, None)
     assert len(drafter.propose([5, 1], 3)) == 0

@@ -26,7 +26,7 @@ def counts_of_two_token_drafts(drafter: ModelDrafter | NestedDrafter) -> list[in
     counts = [0] * (V * V)
     generator = torch.Generator().manual_seed(6)
     for _ in range(DRAWS):
-        drafter.start(CONTEXT, generator)
+        drafter.start(CONTEXT, None, generator)
         first, second = drafter.propose(CONTEXT, 2).tokens.tolist()
         counts[first * V + second] += 1
     return counts
@@ -50,8 +50,8 @@ def test_greedy_drafts_equal_the_plain_model(lookup_tokens: int, prompt_ids: lis
     plain = ModelDrafter(toys.eager("llama"), Sampling())
     quick = NestedDrafter(toys.eager("llama"), Sampling(), 4, 1, lookup_tokens)
     for limit in (1, 5, 15):
-        plain.start(prompt_ids, None)
-        quick.start(prompt_ids, None)
+        plain.start(prompt_ids, None, None)
+        quick.start(prompt_ids, None, None)
         ours = quick.propose(prompt_ids, limit).tokens.tolist()
         assert ours == plain.propose(prompt_ids, limit).tokens.tolist()
 
@@ -60,7 +60,7 @@ def test_a_repetitive_text_needs_fewer_passes_than_tokens() -> None:
     model = toys.TableModel(torch.eye(4).roll(1, 1))
     drafter = nested(model, Sampling(), lookup_tokens=3)
     context = [0, 1, 2, 3, 0, 1, 2, 3]
-    drafter.start(context, None)
+    drafter.start(context, None, None)
     model.passes = 0
     assert drafter.propose(context, 12).tokens.tolist() == [0, 1, 2, 3] * 3
     assert model.passes == 3  # three looked-up tokens and one of its own each
@@ -70,7 +70,7 @@ def test_the_last_pass_may_overshoot_but_the_draft_does_not() -> None:
     model = toys.TableModel(torch.eye(4).roll(1, 1))
     drafter = nested(model, SAMPLING, lookup_tokens=6)
     context = [0, 1, 2, 3] * 3
-    drafter.start(context, torch.Generator().manual_seed(0))
+    drafter.start(context, None, torch.Generator().manual_seed(0))
     draft = drafter.propose(context, 3)
     assert len(draft) == 3
     assert draft.probs is not None
@@ -81,7 +81,7 @@ def test_words_of_a_rejected_draft_are_not_looked_up() -> None:
     """A second proposal after the same context is the same, whatever was drafted in between."""
     model = toys.TableModel(torch.randn(9, 9, generator=torch.Generator().manual_seed(7)))
     drafter = nested(model, Sampling(), lookup_tokens=3)
-    drafter.start([1, 2, 1], None)
+    drafter.start([1, 2, 1], None, None)
     model.passes = 0
     first = drafter.propose([1, 2, 1], 9).tokens.tolist()
     passes, model.passes = model.passes, 0

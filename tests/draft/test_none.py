@@ -18,7 +18,7 @@ CPU = torch.device("cpu")
 
 def test_proposes_nothing_whatever_the_limit() -> None:
     drafter = NoDrafter(CPU)
-    drafter.start([1, 2], None)
+    drafter.start([1, 2], None, None)
     draft = drafter.propose([1, 2, 3], 9)
     assert len(draft) == 0
     assert draft.tokens.dtype == torch.long
@@ -41,7 +41,7 @@ def test_a_greedy_draw_ignores_the_sampling_temperature() -> None:
     model = TableModel(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
     for kind in ("model", "nested"):
         drafter = build_drafter(DraftConfig(kind, draw="greedy"), model, Sampling(1.0), CPU, 4)
-        drafter.start([0], torch.Generator().manual_seed(0))
+        drafter.start([0], None, torch.Generator().manual_seed(0))
         draft = drafter.propose([0], 4)
         assert draft.tokens.tolist() == [1, 0, 1, 0]
         assert draft.probs is None
@@ -51,7 +51,7 @@ def test_a_sampled_draw_hands_its_laws_over() -> None:
     model = TableModel(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
     for kind in ("model", "nested"):
         drafter = build_drafter(DraftConfig(kind), model, Sampling(1.0), CPU, 4)
-        drafter.start([0], torch.Generator().manual_seed(0))
+        drafter.start([0], None, torch.Generator().manual_seed(0))
         draft = drafter.propose([0], 4)
         assert draft.probs is not None
         assert draft.probs.shape == (4, 2)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from flybench.core import Draft, FlybenchError
+from flybench.core import Branches, Draft, FlybenchError
 from flybench.engine.eager import EagerModel, EagerTarget
 from tests.reference import toys
 
@@ -157,3 +157,22 @@ def test_state_that_cannot_be_rolled_back_is_refused() -> None:
     with pytest.raises(FlybenchError) as caught:
         EagerModel(SimpleNamespace(config=config), 10)  # type: ignore[arg-type]
     toys.assert_one_sentence(caught.value, "linear_attention, mamba", "choose a model with")
+
+
+TREE = torch.tensor([-1, -1, 0, 0, 1, 4, 5])
+
+
+@pytest.mark.parametrize("path", [[], [0], [0, 3], [1, 4, 5, 6]])
+def test_a_tree_is_scored_as_its_paths_are(arch: str, path: list[int]) -> None:
+    """And what is kept of it reads on as if nothing else had been there; beyond gemma3's window."""
+    target, drafted = EagerTarget(toys.eager(arch)), OTHER[: len(TREE)]
+    branches = Branches.of(TREE)
+    target.prefill(TEXT[:60])
+    view = target.score(TEXT[60], Draft(torch.tensor(drafted), TREE, branches=branches))
+    for node, ancestors in enumerate(branches.ancestors):
+        text = [*TEXT[:61], *(drafted[at] for at in ancestors.nonzero()[:, 0].tolist())]
+        assert close(view.logits[node + 1 : node + 2], whole(arch, text)[-1:])
+    target.commit(path)
+    text = [*TEXT[:61], *(drafted[node] for node in path), *OTHER[20:23]]
+    again = target.score(OTHER[20], Draft.chain(torch.tensor(OTHER[21:23])))
+    assert close(again.logits, whole(arch, text)[-3:])

@@ -9,12 +9,13 @@ from functools import cache, partial
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
+from transformers import LlamaConfig, PreTrainedModel
 
 from flybench.core import Decision, Draft, TargetView
 from flybench.draft.base import Drafter
 from flybench.engine.base import DraftPass, ReadPass
-from flybench.engine.eager import EagerModel, draft_by_steps, read_once
+from flybench.engine.eager import EagerModel, EagerTarget, draft_by_steps, read_once
+from flybench.engine.eagle3.head import Eagle3Head, HeadConfig
 from flybench.engine.graph.model import GraphModel
 from flybench.engine.random_models import byte_tokenizer, random_model
 from flybench.sampling import Sampling
@@ -42,6 +43,38 @@ def near_model(recipe: str, noise: float = 0.01) -> PreTrainedModel:
 
 def eager(recipe: str) -> EagerModel:
     return EagerModel(model(recipe), VOCAB)
+
+
+def eager_target(recipe: str) -> EagerTarget:
+    """On a model of its own, which may be tapped."""
+    return EagerTarget(EagerModel(copy.deepcopy(model(recipe)), VOCAB))
+
+
+def head(recipe: str, draft_vocab_size: int | None = 60, **options: bool) -> Eagle3Head:
+    """A random EAGLE-3 head for `model(recipe)`, with every option off that is not named."""
+    target = model(recipe)
+    config = target.config
+    layer = LlamaConfig(
+        hidden_size=config.hidden_size,
+        intermediate_size=48,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=16,
+        max_position_embeddings=1024,
+    )
+    sizes = (config.hidden_size, config.vocab_size, draft_vocab_size)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(11)
+        made = Eagle3Head(HeadConfig(layer, *sizes, (1, 2, 3), **options))
+        for weight in made.parameters():
+            weight.data.normal_(0, 0.3) if weight.dim() > 1 else weight.data.uniform_(0.5, 1.5)
+        ids = torch.randperm(config.vocab_size)[: made.d2t.shape[0]].sort().values
+    made.d2t.copy_(ids - torch.arange(len(ids)))
+    made.t2d.fill_(False).index_fill_(0, ids, True)
+    made.embed_tokens.weight = target.get_input_embeddings().weight
+    if draft_vocab_size is None:
+        made.lm_head.weight = target.get_output_embeddings().weight
+    return made.requires_grad_(False)
 
 
 def near(recipe: str) -> EagerModel:
@@ -81,10 +114,13 @@ class TableModel:
         self.reset()
         self.extend(self.ids(ids), rows=0)
 
-    def extend(self, ids: Tensor, rows: int) -> Tensor:
+    def extend(self, ids: Tensor, rows: int, ancestors: Tensor | None = None) -> Tensor:
         self.passes += 1
         self.text += ids.tolist()
         return self.table[ids][len(ids) - rows :]
+
+    def keep(self, start: int, tokens: Sequence[int]) -> None:
+        self.text[start:] = [self.text[start + token] for token in tokens]
 
     def drafting(self, count: int, sampling: Sampling) -> DraftPass:
         return partial(draft_by_steps, self, count, sampling)
@@ -102,7 +138,9 @@ class ScriptedDrafter:
     def __init__(self, script: Callable[[Sequence[int], int], list[int]]) -> None:
         self._script = script
 
-    def start(self, prompt_ids: Sequence[int], generator: torch.Generator | None) -> None:
+    def start(
+        self, prompt_ids: Sequence[int], taps: Tensor | None, generator: torch.Generator | None
+    ) -> None:
         pass
 
     def propose(self, context: Sequence[int], limit: int) -> Draft:
@@ -119,8 +157,10 @@ class WatchedDrafter:
         self._inner = inner
         self._check = check
 
-    def start(self, prompt_ids: Sequence[int], generator: torch.Generator | None) -> None:
-        self._inner.start(prompt_ids, generator)
+    def start(
+        self, prompt_ids: Sequence[int], taps: Tensor | None, generator: torch.Generator | None
+    ) -> None:
+        self._inner.start(prompt_ids, taps, generator)
 
     def propose(self, context: Sequence[int], limit: int) -> Draft:
         self.context = list(context)

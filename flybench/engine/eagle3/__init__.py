@@ -1,0 +1,6 @@
+"""EAGLE-3: a head of one layer that drafts from the target's own hidden states.
+
+`head.py` is the network, `model.py` runs it with a cache, `layout.py` and `checkpoint.py` read the
+three public formats, `taps.py` takes the hidden states out of the target.
+`flybench/draft/eagle3.py` drafts with it.
+"""

@@ -1,0 +1,55 @@
+"""A head with the keys and values of what it has read, in buffers that never move."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from flybench.engine.eagle3.head import Attend, Eagle3Head
+
+
+class HeadModel:
+    """`head` with room for texts of `max_length` tokens (batch 1).
+
+    Where it is `captured`, a draft is replayed as one CUDA graph.
+    """
+
+    def __init__(self, head: Eagle3Head, max_length: int, captured: bool) -> None:
+        self.head = head
+        self.captured = captured
+        self.device = head.fc.weight.device
+        self._max_length = max_length
+        self.reserve(0)
+
+    def reserve(self, scratch: int) -> None:
+        """Start anew, with room for so many tokens behind the longest text."""
+        config = self.head.config
+        self.slots = self._max_length + scratch
+        shape = (1, config.key_heads, self.slots, config.head_dim)
+        self._keys, self._values = (self.head.fc.weight.new_zeros(shape) for _ in range(2))
+
+    @torch.inference_mode()
+    def read(
+        self, ids: Tensor, features: Tensor, positions: Tensor, slots: Tensor, seen: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Read ids [T] beside features [T, H]: the next features, and what `score` reads, [T, H].
+
+        Their keys and values go to `slots` [T]; `seen` [T, live] says which of the first `live`
+        slots each row reads.
+        """
+        attend = self._attend(slots, seen)
+        following, normed = self.head(ids[None], features[None], positions[None], attend)
+        return following[0], normed[0]
+
+    def _attend(self, slots: Tensor, seen: Tensor) -> Attend:
+        live = seen.shape[-1]
+
+        def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+            self._keys.index_copy_(2, slots, key)
+            self._values.index_copy_(2, slots, value)
+            keys, values = self._keys[:, :, :live], self._values[:, :, :live]
+            output = scaled_dot_product_attention(query, keys, values, seen, enable_gqa=True)
+            return output.transpose(1, 2).flatten(2)
+
+        return attend

@@ -1,0 +1,161 @@
+"""EAGLE-3 drafts against a slow reference that keeps no cache, and answers that stay AR's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from flybench.core import Draft, Fate, Generation, TargetView, Verdict
+from flybench.decode import Decoder, StopRule
+from flybench.draft.eagle3 import PIECE, Eagle3Drafter, Shape
+from flybench.engine.eager import EagerTarget
+from flybench.engine.eagle3.head import Eagle3Head
+from flybench.engine.eagle3.model import HeadModel
+from flybench.measure import Clock
+from flybench.sampling import Sampling
+from flybench.verify.exact import ExactVerifier
+from tests.reference import toys
+
+CHAIN, TREE = Shape(5), Shape(14, depth=3, top_k=4)
+SHAPES = pytest.mark.parametrize("shape", [CHAIN, TREE], ids=["chain", "tree"])
+
+
+def causal(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    output = scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=True)
+    return output.transpose(1, 2).flatten(2)
+
+
+class SlowHead:
+    """Logits over the draft vocabulary after a committed text and drafted tokens behind it."""
+
+    def __init__(self, arch: str, head: Eagle3Head) -> None:
+        self.model, self.head = toys.model(arch), head
+
+    def logits(self, text: Sequence[int], drafted: Sequence[int]) -> Tensor:
+        """All features of the text are the target's own; each drafted token adds the head's."""
+        with torch.inference_mode():
+            states = self.model(torch.tensor([text[:-1]]), output_hidden_states=True).hidden_states
+            taps = torch.cat([states[index] for index in self.head.config.taps], -1)
+            features = self.head.fuse(taps)
+            for end in range(len(drafted) + 1):
+                ids = torch.tensor([[*text[1:], *drafted[:end]]])
+                positions = torch.arange(ids.shape[1])[None]
+                following, normed = self.head(ids, features, positions, causal)
+                features = torch.cat([features, following[:, -1:]], 1)
+            return self.head.score(normed[0, -1])
+
+
+class Checked(Eagle3Drafter):
+    """Compares every draft with the slow head's before the target sees it."""
+
+    slow: SlowHead
+
+    def propose(self, context: Sequence[int], limit: int) -> Draft:
+        draft = super().propose(context, limit)
+        tokens, parents = draft.tokens.tolist(), draft.parents.tolist()
+        paths: list[list[int]] = []
+        for token, parent in zip(tokens, parents, strict=True):
+            before = paths[parent] if parent >= 0 else []
+            best = self.slow.logits(context, before).topk(self._shape.top_k or 1)
+            assert token in self._head.in_target(best.indices).tolist()
+            paths.append([*before, token])
+        # A text of one token has no feature yet.
+        assert len(draft) == (self._shape.nodes if len(context) > 1 else 0)
+        return draft
+
+
+class Whim:
+    """Keeps a random path of the draft, so that accepted tokens are many; any text will do."""
+
+    def __init__(self) -> None:
+        self.generator = torch.Generator().manual_seed(0)
+
+    def judge(
+        self,
+        draft: Draft,
+        view: TargetView,
+        sampling: Sampling,
+        generator: torch.Generator | None,
+    ) -> Verdict:
+        parents = draft.parents.tolist()
+        node = self.number(len(draft)) if len(draft) else -1
+        path: list[int] = []
+        while node >= 0:
+            path.insert(0, node)
+            node = parents[node]
+        path = path[: self.number(len(path) + 1)]
+        rest = [0] * (len(draft) - len(path))
+        fates = torch.full((len(draft),), int(Fate.REJECTED))
+        counts = (len(path), self.number(toys.VOCAB))
+        accepted, next_token = (torch.tensor(count) for count in counts)
+        return Verdict(accepted, torch.tensor(path + rest), next_token, fates)
+
+    def number(self, below: int) -> int:
+        return int(torch.randint(below, (), generator=self.generator))
+
+
+def checked(
+    arch: str, shape: Shape, captured: bool = False, **head: Any
+) -> tuple[EagerTarget, Checked]:
+    target = toys.eager_target(arch)
+    made = toys.head(arch, **head)
+    target.tap(made.config.taps)
+    drafter = Checked(HeadModel(made, 400, captured), shape)
+    drafter.slow = SlowHead(arch, made)
+    return target, drafter
+
+
+@SHAPES
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize("prompt", [1, 2, 50])
+def test_drafts_equal_those_of_a_head_without_a_cache(
+    arch: str, shape: Shape, captured: bool, prompt: int
+) -> None:
+    """Whatever was kept of the drafts before; the taps are transformers' own hidden states."""
+    target, drafter = checked(arch, shape, captured)
+    clock = Clock(target.device)
+    decoder = Decoder(target, drafter, Whim(), shape.nodes, Sampling(), clock)
+    text = [7 * i % 250 for i in range(prompt)]
+    found = decoder.decode(text, StopRule(frozenset(), 40))
+    assert len(found.ids) == 40
+    assert max(round_.accepted for round_ in found.rounds) > 2
+
+
+OPTIONS = [
+    {"norm_before_residual": True, "norm_output": True},
+    {"norm_before_fc": True, "fc_bias": True},
+    {"fc_norm": True, "qk_norm": True},
+    {"draft_vocab_size": None},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: ",".join(options))
+def test_every_option_of_a_head_drafts_consistently(options: dict[str, Any]) -> None:
+    target, drafter = checked("llama", CHAIN, **options)
+    decoder = Decoder(target, drafter, Whim(), CHAIN.nodes, Sampling(), Clock(target.device))
+    decoder.decode([5, 6, 7], StopRule(frozenset(), 20))
+
+
+@SHAPES
+def test_greedy_answers_are_those_of_plain_decoding(
+    arch: str, shape: Shape, prompt_ids: list[int], ar_answer: Generation
+) -> None:
+    target, drafter = checked(arch, shape)
+    clock = Clock(target.device)
+    decoder = Decoder(target, drafter, ExactVerifier(), shape.nodes, Sampling(), clock)
+    found = decoder.decode(prompt_ids, StopRule(frozenset(), 30))
+    assert found.ids == ar_answer.ids[:30]
+
+
+def test_a_prompt_longer_than_a_piece_is_read_whole() -> None:
+    target, drafter = checked("llama", Shape(2))
+    text = [i % 250 for i in range(PIECE + 100)]
+    drafter._model = HeadModel(drafter._head, len(text) + 10, captured=False)
+    taps = target.prefill(text[:-1])
+    drafter.start(text, taps, None)
+    assert len(drafter.propose(text, 2)) == 2
