@@ -17,6 +17,7 @@ from flybench.core import FlybenchError
 from flybench.sampling import Sampling
 
 DRAFT_MODEL_KINDS = ("model", "nested")
+HEAD_KIND = "eagle3"
 BASELINE = "ar"
 LONGEST_NGRAM = 64
 # The scoring rules of each kind of task, its main one first.
@@ -61,7 +62,10 @@ class ModelRef:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """A draft-target pair. `gpus` is how many 80 GB cards the target needs in its dtype."""
+    """A draft-target pair. `gpus` is how many 80 GB cards the target needs in its dtype.
+
+    `eagle3` is the hub id or the folder of an EAGLE-3 head for the target.
+    """
 
     name: str
     target: ModelRef
@@ -76,16 +80,28 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class DraftConfig:
-    """Who proposes. `draw` says how a draft model picks its tokens when the target samples."""
+    """Who proposes. `draw` says how a draft model picks its tokens when the target samples.
+
+    With a `tree_depth`, EAGLE-3 expands the `tree_top_k` best nodes of so many levels after the
+    root's own, and proposes the best `k` nodes of all; with 0 it proposes a chain.
+    """
 
     kind: str = "none"
     ngram_max: int = 4
     ngram_min: int = 1
     lookup_tokens: int = 6
     draw: str = "sample"
+    tree_depth: int = 0
+    tree_top_k: int = 10
 
     def __post_init__(self) -> None:
-        allow("method.draft.kind", self.kind, ("none", "lookup", *DRAFT_MODEL_KINDS))
+        allow("method.draft.kind", self.kind, ("none", "lookup", *DRAFT_MODEL_KINDS, HEAD_KIND))
+        positive("method.draft.tree_top_k", self.tree_top_k)
+        if self.tree_depth < 0 or (self.tree_depth and self.kind != HEAD_KIND):
+            raise FlybenchError(
+                f"method.draft.tree_depth={self.tree_depth} with method.draft.kind={self.kind} is "
+                f"not allowed: use 0 for a chain; only kind={HEAD_KIND} grows trees."
+            )
         allow("method.draft.draw", self.draw, ("sample", "greedy"))
         positive("method.draft.lookup_tokens", self.lookup_tokens)
         if not 1 <= self.ngram_min <= self.ngram_max <= LONGEST_NGRAM:
@@ -146,6 +162,8 @@ class MethodConfig:
                 )
             return
         positive("method.k", self.k)
+        if self.draft.tree_depth:
+            self._check_tree()
         if self.verify.kind == "fly" and self.k <= self.verify.window:
             raise FlybenchError(
                 f"method.k={self.k} with method.verify.window={self.verify.window} can never keep "
@@ -153,9 +171,28 @@ class MethodConfig:
                 f"at least {self.verify.window + 1} or make the window smaller."
             )
 
+    def _check_tree(self) -> None:
+        depth, top_k = self.draft.tree_depth, self.draft.tree_top_k
+        grown = top_k + depth * top_k**2
+        if self.k > grown:
+            raise FlybenchError(
+                f"method.k={self.k} is more than the {grown} nodes that a tree of tree_depth="
+                f"{depth} and tree_top_k={top_k} grows: lower method.k or grow more."
+            )
+        if self.verify.kind != "exact":
+            raise FlybenchError(
+                f"method.verify.kind={self.verify.kind} on a tree is not allowed: its window asks "
+                "for the tokens that follow a mismatch, and a tree's nodes are no draws from the "
+                "draft, so use kind=exact, or a chain (method.draft.tree_depth=0)."
+            )
+
     @property
     def needs_draft_model(self) -> bool:
         return self.draft.kind in DRAFT_MODEL_KINDS
+
+    @property
+    def needs_head(self) -> bool:
+        return self.draft.kind == HEAD_KIND
 
 
 @dataclass(frozen=True)
@@ -263,6 +300,11 @@ class RunConfig:
             raise FlybenchError(
                 f"method {self.method.name} needs a draft model, and model {self.model.name} has "
                 "none: add model.draft.path=… or choose method=lookup or method=ar."
+            )
+        if self.method.needs_head and self.model.eagle3 is None:
+            raise FlybenchError(
+                f"method {self.method.name} needs an EAGLE-3 head, and model {self.model.name} has "
+                "none: add model.eagle3=HUB_ID_OR_FOLDER, or choose method=spd or method=lookup."
             )
         best_of_two = self.method.verify.at_temperature == "best_of_two"
         if best_of_two and self.method.needs_draft_model and self.method.draft.draw != "greedy":

@@ -6,6 +6,7 @@ from flybench.config import MethodConfig
 from flybench.decode import Decoder
 from flybench.draft import build_drafter
 from flybench.engine.base import CachedModel, Target
+from flybench.engine.eagle3.model import HeadModel
 from flybench.measure import Clock
 from flybench.sampling import Sampling
 from flybench.verify import build_verifier
@@ -14,13 +15,17 @@ AR = MethodConfig(name="ar")
 
 
 def build_decoder(
-    method: MethodConfig, target: Target, draft: CachedModel | None, sampling: Sampling
+    method: MethodConfig,
+    target: Target,
+    draft: CachedModel | HeadModel | None,
+    sampling: Sampling,
 ) -> Decoder:
     """A decoder on loaded models, with everything that its passes need prepared."""
+    rule, tree = build_verifier(method.verify, sampling), method.draft.tree_depth > 0
     return Decoder(
         target=target,
         drafter=build_drafter(method.draft, draft, sampling, target.device, method.k),
-        verifier=target.prepare(build_verifier(method.verify, sampling), method.k, sampling),
+        verifier=target.prepare(rule, method.k, sampling, tree),
         k=method.k,
         sampling=sampling,
         clock=Clock(target.device),

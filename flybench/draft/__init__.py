@@ -6,18 +6,24 @@ import torch
 
 from flybench.config import DraftConfig
 from flybench.draft.base import Drafter
+from flybench.draft.eagle3 import Eagle3Drafter, Shape
 from flybench.draft.lookup import LookupDrafter
 from flybench.draft.model import ModelDrafter
 from flybench.draft.nested import NestedDrafter
 from flybench.draft.none import NoDrafter
 from flybench.engine.base import CachedModel
+from flybench.engine.eagle3.model import HeadModel
 from flybench.sampling import Sampling
 
 GREEDY = Sampling()
 
 
 def build_drafter(
-    config: DraftConfig, model: CachedModel | None, sampling: Sampling, device: torch.device, k: int
+    config: DraftConfig,
+    model: CachedModel | HeadModel | None,
+    sampling: Sampling,
+    device: torch.device,
+    k: int,
 ) -> Drafter:
     """The drafter of `config`; `model` is needed for the kinds that draft with one.
 
@@ -27,6 +33,8 @@ def build_drafter(
         return NoDrafter(device)
     if config.kind == "lookup":
         return LookupDrafter(config.ngram_max, config.ngram_min, device)
+    if isinstance(model, HeadModel):
+        return Eagle3Drafter(model, Shape(k, config.tree_depth, config.tree_top_k))
     assert model is not None, "RunConfig refuses a drafting method without a draft model"
     own = GREEDY if config.draw == "greedy" else sampling
     if config.kind == "model":

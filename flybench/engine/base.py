@@ -86,16 +86,16 @@ class Target(Protocol):
 
     device: torch.device
 
-    def prepare(self, judge: Judge, k: int, sampling: Sampling) -> Judge:
-        """Get ready for drafts of up to `k` tokens; returns `judge` as this engine runs it best."""
+    def prepare(self, judge: Judge, k: int, sampling: Sampling, tree: bool = False) -> Judge:
+        """Get ready for chains of up to `k` tokens, or for every `tree` of just so many.
 
-    def tap(self, indices: Sequence[int]) -> None:
-        """From now on hand out these three hidden states (`flybench.engine.eagle3.taps`)."""
+        Returns `judge` as this engine runs it best.
+        """
 
     def prefill(self, ids: Sequence[int]) -> Tensor | None:
         """Start a new sample: read the prompt without its last token, which is the first root.
 
-        Returns its taps [T, 3 · H], if there are any.
+        Returns its hidden states [T, 3 · H], if the target is tapped (`engine.eagle3.taps`).
         """
 
     def score(self, root: int, draft: Draft) -> TargetView:

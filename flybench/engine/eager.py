@@ -17,7 +17,7 @@ from transformers import PreTrainedModel
 
 from flybench.core import Draft, FlybenchError, TargetView
 from flybench.engine.base import DraftPass, Drawn, Judge, ReadPass, upload
-from flybench.engine.eagle3.taps import Taps
+from flybench.engine.eagle3.taps import Taps, joined
 from flybench.engine.growing import growing_cache
 from flybench.sampling import Sampling
 
@@ -25,14 +25,14 @@ ROLLBACK_SAFE_LAYERS = {"full_attention", "sliding_attention", "chunked_attentio
 
 
 class EagerModel:
-    """A transformers causal model with a cache that can be rolled back.
+    """A transformers causal model with a cache that can be rolled back, tapped at `taps`.
 
     Raises:
         FlybenchError: the model keeps state that cannot be rolled back (linear attention and the
             like).
     """
 
-    def __init__(self, model: PreTrainedModel, vocab_size: int) -> None:
+    def __init__(self, model: PreTrainedModel, vocab_size: int, taps: Sequence[int] = ()) -> None:
         text_config = model.config.get_text_config()
         unsafe = set(getattr(text_config, "layer_types", None) or []) - ROLLBACK_SAFE_LAYERS
         if unsafe:
@@ -45,6 +45,7 @@ class EagerModel:
         self._forward = inspect.signature(model.forward).parameters
         self.device = model.device
         self.vocab_size = vocab_size
+        self.taps = Taps(model, taps)
         self.reset()
 
     @property
@@ -59,9 +60,6 @@ class EagerModel:
     def prefill(self, ids: Sequence[int]) -> None:
         self.reset()
         self.extend(self.ids(ids), rows=0)
-
-    def tap(self, indices: Sequence[int]) -> Taps:
-        return Taps(self._model, indices)
 
     def ids(self, ids: Sequence[int]) -> Tensor:
         return upload(ids, self.device)
@@ -187,25 +185,22 @@ class EagerTarget:
 
     def __init__(self, model: EagerModel) -> None:
         self._model = model
-        self._taps: Taps | None = None
         self.device = model.device
 
-    def prepare(self, judge: Judge, k: int, sampling: Sampling) -> Judge:
+    def prepare(self, judge: Judge, k: int, sampling: Sampling, tree: bool = False) -> Judge:
         return judge
-
-    def tap(self, indices: Sequence[int]) -> None:
-        self._taps = self._model.tap(indices)
 
     def prefill(self, ids: Sequence[int]) -> Tensor | None:
         self._model.prefill(ids)
-        return self._taps.read(len(ids)) if self._taps else None
+        return joined(taps, len(ids)) if (taps := self._model.taps.latest) else None
 
     def score(self, root: int, draft: Draft) -> TargetView:
         self._base = self._model.length
         ids = torch.cat([self._model.ids([root]), draft.tokens])
         tree = None if draft.branches is None else rooted(draft.branches.ancestors)
         logits = self._model.extend(ids, len(ids), tree)
-        return TargetView.of(logits, partial(self._taps.read, len(ids)) if self._taps else None)
+        taps = self._model.taps.latest
+        return TargetView.of(logits, partial(joined, taps, len(ids)) if taps else None)
 
     def commit(self, path: Sequence[int]) -> None:
         self._model.keep(self._base, [0, *(node + 1 for node in path)])

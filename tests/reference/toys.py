@@ -6,6 +6,7 @@ import copy
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from types import SimpleNamespace
 
 import torch
 from torch import Tensor
@@ -17,6 +18,7 @@ from flybench.engine.base import DraftPass, ReadPass
 from flybench.engine.eager import EagerModel, EagerTarget, draft_by_steps, read_once
 from flybench.engine.eagle3.head import Eagle3Head, HeadConfig
 from flybench.engine.graph.model import GraphModel
+from flybench.engine.graph.target import GraphTarget
 from flybench.engine.random_models import byte_tokenizer, random_model
 from flybench.sampling import Sampling
 
@@ -45,9 +47,12 @@ def eager(recipe: str) -> EagerModel:
     return EagerModel(model(recipe), VOCAB)
 
 
-def eager_target(recipe: str) -> EagerTarget:
-    """On a model of its own, which may be tapped."""
-    return EagerTarget(EagerModel(copy.deepcopy(model(recipe)), VOCAB))
+def eager_target(recipe: str, taps: Sequence[int]) -> EagerTarget:
+    return EagerTarget(EagerModel(copy.deepcopy(model(recipe)), VOCAB, taps))
+
+
+def graph_target(recipe: str, taps: Sequence[int]) -> GraphTarget:
+    return GraphTarget(GraphModel(copy.deepcopy(model(recipe)), VOCAB, 512, taps=taps))
 
 
 def head(recipe: str, draft_vocab_size: int | None = 60, **options: bool) -> Eagle3Head:
@@ -93,6 +98,7 @@ class TableModel:
     """A `CachedModel` whose logits depend on the last token alone: `table` [V, V]."""
 
     device = torch.device("cpu")
+    taps = SimpleNamespace(latest=())
 
     def __init__(self, table: Tensor) -> None:
         self.table = table

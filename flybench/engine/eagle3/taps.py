@@ -13,7 +13,7 @@ from flybench.core import FlybenchError
 
 
 class Taps:
-    """Holds what the layers before `indices` put out in the latest pass.
+    """Holds what the layers before `indices` put out in the latest pass; none, if there are none.
 
     Index i is the output of layer i − 1, as in transformers' `hidden_states` (but never normed).
 
@@ -22,6 +22,9 @@ class Taps:
     """
 
     def __init__(self, model: PreTrainedModel, indices: Sequence[int]) -> None:
+        self._latest: list[Tensor] = []
+        if not indices:
+            return
         layers: Sequence[nn.Module] = model.get_decoder().layers
         outside = [index for index in indices if not 1 <= index <= len(layers)]
         if outside:
@@ -29,9 +32,9 @@ class Taps:
                 f"The EAGLE-3 head reads hidden state {outside[0]} of a target that has "
                 f"{len(layers)} layers: use a head that was trained for this target."
             )
-        self._width = len(indices) * model.config.get_text_config().hidden_size
-        self._device = model.device
-        self._latest: list[Any] = [None] * len(indices)
+        width = model.config.get_text_config().hidden_size
+        nothing = torch.empty(1, 0, width, device=model.device, dtype=model.dtype)
+        self._latest = [nothing] * len(indices)
         for place, index in enumerate(indices):
             layers[index - 1].register_forward_hook(self._keep(place))
 
@@ -41,8 +44,12 @@ class Taps:
 
         return hook
 
-    def read(self, tokens: int) -> Tensor:
-        """Of the latest pass over `tokens`, side by side: [tokens, 3 · H] (batch 1)."""
-        if not tokens:  # nothing was read, so nothing passed by
-            return torch.empty(0, self._width, device=self._device)
-        return torch.cat(self._latest, -1)[0]
+    @property
+    def latest(self) -> tuple[Tensor, ...]:
+        """Hidden states [1, T, H] of the latest pass, one for each index."""
+        return tuple(self._latest)
+
+
+def joined(taps: Sequence[Tensor], rows: int) -> Tensor:
+    """The first `rows` of a pass's hidden states side by side: [rows, 3 · H]."""
+    return torch.cat([states[0, :rows] for states in taps], -1)

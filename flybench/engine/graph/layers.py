@@ -28,9 +28,10 @@ COMPILED_VARIANTS = 128
 
 @dataclass
 class Cursor:
-    """Where a pass writes: behind `base` [1] filled slots."""
+    """Where a pass writes: behind `base` [1] filled slots; `ancestors` [T, T] bool in a tree."""
 
     base: Tensor
+    ancestors: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,9 @@ def static_attention(
     """Transformers' attention interface over a `StaticLayer`, which knows what each row sees."""
     assert static is not None, "layers are called through `Step`, which passes their cache"
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-    window, cap, base = sliding_window or 0, softcap or 0.0, static.cursor.base
-    output = attend(query, key, value, static.keys, static.values, base, scale, window, cap)
-    return output, None
+    window, cap, cursor = sliding_window or 0, softcap or 0.0, static.cursor
+    how = (cursor.base, scale, window, cap, cursor.ancestors)
+    return attend(query, key, value, static.keys, static.values, *how), None
 
 
 ALL_ATTENTION_FUNCTIONS.register(ATTENTION, static_attention)

@@ -12,9 +12,11 @@ from transformers import PreTrainedModel
 
 from flybench.core import FlybenchError
 from flybench.engine.base import DraftPass, Drawn, ReadPass, upload
+from flybench.engine.eagle3.taps import Taps, joined
 from flybench.engine.graph.capture import capture
 from flybench.engine.graph.draft import CapturedDraft
 from flybench.engine.graph.forward import SPLIT, Rows, StaticForward
+from flybench.engine.kernels.compact import Compaction
 from flybench.sampling import Sampling
 
 WIDEST = SPLIT  # tokens that a pass may read, its padding included
@@ -26,7 +28,8 @@ class GraphModel:
     """A transformers model with a static cache of `max_length` tokens and more (batch 1).
 
     It rewires `model` in place. Where `ranks` of them share the model, each reads what rank 0 does.
-    Unless `row_invariant`, a token read alone takes faster products than one read with others.
+    Unless `row_invariant`, a token read alone takes faster products than one read with others. It
+    is tapped at `taps`.
     """
 
     def __init__(
@@ -36,12 +39,14 @@ class GraphModel:
         max_length: int,
         ranks: int = 1,
         row_invariant: bool = True,
+        taps: Sequence[int] = (),
     ) -> None:
         self.device = model.device
         self.vocab_size = vocab_size
         self.ranks = ranks
         self._forward = StaticForward(model, vocab_size, max_length, row_invariant=row_invariant)
         self.slots = self._forward.slots
+        self._taps = Taps(model, taps)
         # What a pass reads: the number of filled slots, then ids. The host's copy is written again
         # only after a round's synchronisation, so that no copy to the device is still under way.
         self.inbox = torch.zeros(1 + PROMPT_WIDTHS[0], dtype=torch.long, device=self.device)
@@ -70,13 +75,19 @@ class GraphModel:
     def prefill(self, ids: Sequence[int]) -> None:
         self._length = 0
         self._check_room(len(ids))
-        prompt = self.ids(ids)
+        prompt, self._prompt_taps = self.ids(ids), []
         for width in self._prompt_widths(len(ids)):
             piece = prompt[self._length : self._length + width]
             self.inbox[:1] = self._length
             self.inbox[1 : 1 + len(piece)] = piece
-            self._prompts[width]()
+            if taps := self._prompts[width]():
+                self._prompt_taps.append(joined(taps, len(piece)))
             self._length += len(piece)
+
+    def prompt_taps(self) -> Tensor | None:
+        """What the taps gave for the latest prompt [T, 3 · H]; None if there are none."""
+        taps = self._taps.latest
+        return torch.cat([joined(taps, 0), *self._prompt_taps]) if taps else None
 
     def _prompt_widths(self, tokens: int) -> Iterator[int]:
         for width in self._prompts:
@@ -107,12 +118,34 @@ class GraphModel:
             dist.broadcast(self.inbox, src=0)
         base = self.inbox[:1]
         slots = base + torch.arange(width, device=self.device)
-        return Rows.of(self.logits(self.inbox[1 : 1 + width], base, slots, width))
+        logits = self.logits(self.inbox[1 : 1 + width], base, slots, width)
+        return Rows.of(logits, self._taps.latest)
 
-    def _read_prompt(self, width: int) -> None:
+    def tree_pass(self, ancestors: Tensor) -> Callable[[], Rows]:
+        """The same for a root and nodes whose paths are in `ancestors` [T, T] when it runs."""
+        width = len(ancestors)
+
+        def read() -> Rows:
+            if self.ranks > 1:
+                dist.broadcast(self.inbox, src=0)
+                dist.broadcast(ancestors.view(torch.uint8), src=0)
+            base, ids = self.inbox[:1], self.inbox[None, 1 : 1 + width]
+            positions = base + ancestors.sum(1) - 1
+            logits = self._forward.logits(ids, base, positions, width, ancestors)
+            return Rows.of(logits, self._taps.latest)
+
+        return capture(read, self.device)
+
+    def compaction(self, nodes: Tensor) -> Callable[[], object]:
+        """A program that moves the nodes of the latest tree that `nodes` [W] names to its front."""
+        move = Compaction(self._forward.caches())
+        return capture(lambda: move(self.inbox[:1] + 1, nodes), self.device)
+
+    def _read_prompt(self, width: int) -> tuple[Tensor, ...]:
         # Every rank is given the prompt, so that nothing needs to be sent.
         slots = self.inbox[:1] + torch.arange(width, device=self.device)
         self._forward.read(self.inbox[None, 1 : 1 + width], self.inbox[:1], slots)
+        return self._taps.latest
 
     def reading(self, widest: int, sampling: Sampling) -> ReadPass:
         self.pass_of(1)

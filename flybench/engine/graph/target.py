@@ -10,11 +10,14 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from flybench.core import Draft, RowStatistics, TargetView, Verdict
+from flybench.core import Draft, TargetView, Verdict
 from flybench.engine.base import Judge
 from flybench.engine.graph.capture import capture, compiles
 from flybench.engine.graph.model import GraphModel
+from flybench.engine.graph.tree import TreePass
 from flybench.sampling import Sampling
+
+GREEDY = Sampling()
 
 
 class GraphTarget:
@@ -28,20 +31,30 @@ class GraphTarget:
         self.device = model.device
         self._widths: list[int] = []
         self._views: dict[int, TargetView] = {}
+        self._tree: TreePass | None = None
+        self._branched = False
 
-    def prepare(self, judge: Judge, k: int, sampling: Sampling) -> Judge:
-        self._widths = sorted({*self._widths, 1, k + 1})
-        views = {nodes: self._view(nodes) for nodes in range(k + 1)}
+    def prepare(self, judge: Judge, k: int, sampling: Sampling, tree: bool = False) -> Judge:
+        chain = 0 if tree else k
+        self._widths = sorted({*self._widths, 1, chain + 1})
+        views = {nodes: self._view(nodes) for nodes in range(chain + 1)}
         self._views |= views
+        if tree:
+            self._tree = TreePass(self._model, k)
         if sampling.greedy:
-            return CapturedJudge(judge, self._model, views, sampling)
+            return CapturedJudge(judge, self._model, views, self._tree if tree else None)
         # A draw needs fresh noise, which comes from a generator that no graph knows.
         return judge if self._model.ranks == 1 else AgreedJudge(judge)
 
-    def prefill(self, ids: Sequence[int]) -> None:
+    def prefill(self, ids: Sequence[int]) -> Tensor | None:
         self._model.prefill(ids)
+        return self._model.prompt_taps()
 
     def score(self, root: int, draft: Draft) -> TargetView:
+        self._branched = draft.branches is not None
+        if self._branched:
+            assert self._tree is not None, "trees are announced when the target is prepared"
+            return self._tree.score(root, draft)
         nodes = len(draft)
         width = self._width(nodes)
         self._model.load([root], width)
@@ -50,7 +63,8 @@ class GraphTarget:
         return self._views[nodes]
 
     def commit(self, path: Sequence[int]) -> None:
-        """Chains only: the accepted nodes are a prefix of the draft, so the cache is cut."""
+        if self._branched and self._tree is not None:
+            self._tree.keep(path)
         self._model.advance(1 + len(path))
 
     def _width(self, nodes: int) -> int:
@@ -58,9 +72,7 @@ class GraphTarget:
 
     def _view(self, nodes: int) -> TargetView:
         """The first rows of a pass, which stand in the same place after each replay."""
-        logits, statistics = self._model.pass_of(self._width(nodes))()
-        rows = nodes + 1
-        return TargetView(logits[:rows], RowStatistics(*(part[:rows] for part in statistics)))
+        return self._model.pass_of(self._width(nodes))().view(nodes)
 
 
 class CapturedJudge:
@@ -71,13 +83,12 @@ class CapturedJudge:
     """
 
     def __init__(
-        self, judge: Judge, model: GraphModel, views: dict[int, TargetView], sampling: Sampling
+        self, judge: Judge, model: GraphModel, views: dict[int, TargetView], tree: TreePass | None
     ) -> None:
         inbox = model.inbox
 
-        def decide(tokens: Tensor, view: TargetView) -> tuple[Tensor, ...]:
-            draft = Draft.chain(tokens)
-            found = judge.judge(draft, view, sampling, None)
+        def decide(draft: Draft, view: TargetView) -> tuple[Tensor, ...]:
+            found = judge.judge(draft, view, GREEDY, None)
             return (
                 found.accepted,
                 found.path,
@@ -86,19 +97,25 @@ class CapturedJudge:
                 found.pack(draft, view),
             )
 
-        often = (0, max(views)) if compiles(inbox.device) else ()
         fused = torch.compile(decide, fullgraph=True, dynamic=False)
+        if not compiles(inbox.device):
+            fused = decide
 
-        def work(nodes: int, view: TargetView) -> tuple[Tensor, ...]:
-            found = (fused if nodes in often else decide)(inbox[2 : 2 + nodes], view)
+        def work(often: bool, draft: Draft, view: TargetView) -> tuple[Tensor, ...]:
+            found = (fused if often else decide)(draft, view)
             if model.ranks > 1:
                 dist.broadcast(found[-1], src=0)
             return found
 
-        self._programs = {
-            nodes: capture(partial(work, nodes, view), inbox.device)
-            for nodes, view in views.items()
-        }
+        full = max(views)
+        self._programs = {}
+        for nodes, view in views.items():
+            draft = Draft.chain(inbox[2 : 2 + nodes])
+            program = partial(work, nodes in (0, full), draft, view)
+            self._programs[nodes] = capture(program, inbox.device)
+        if tree is not None:
+            program = partial(work, True, tree.draft, tree.view)
+            self._on_tree = capture(program, inbox.device)
 
     def judge(
         self,
@@ -107,7 +124,7 @@ class CapturedJudge:
         sampling: Sampling,
         generator: torch.Generator | None,
     ) -> Verdict:
-        return Verdict(*self._programs[len(draft)]())
+        return Verdict(*(self._on_tree if draft.branches else self._programs[len(draft)])())
 
 
 class AgreedJudge:

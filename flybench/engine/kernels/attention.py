@@ -21,18 +21,23 @@ def attend(
     scale: float,
     window: int,
     softcap: float,
+    ancestors: Tensor | None = None,
 ) -> Tensor:
     """query [B, H, T, D], key and value [B, KV, T, D], keys and values [B, KV, L, D], base [1].
 
     Writes key and value to slots `base`, `base` + 1, …, and returns [B, T, H, D]. Row t sees the
     slots up to `base` + t, the last `window` of them if `window` > 0. `softcap` > 0 bends scores s
-    to softcap · tanh(s / softcap), as Gemma 2 does.
+    to softcap · tanh(s / softcap), as Gemma 2 does. In a tree row t sees, of the new tokens, those
+    of its row of `ancestors` [T, T] bool; then `window` is 0.
     """
     here = base + torch.arange(query.shape[2], device=query.device)
     keys.index_copy_(2, here, key)
     values.index_copy_(2, here, value)
     slot = torch.arange(keys.shape[2], device=query.device)[None, :]
-    seen = slot <= here[:, None]
+    if ancestors is None:
+        seen = slot <= here[:, None]
+    else:
+        seen = (slot < base).expand(len(here), -1).index_copy(1, here, ancestors)
     if window:
         seen = seen & (slot > here[:, None] - window)
     return masked_attention(query, keys, values, seen, scale, softcap)
@@ -49,6 +54,7 @@ def _(
     scale: float,
     window: int,
     softcap: float,
+    ancestors: Tensor | None = None,
 ) -> Tensor:
     batch, heads, new, width = query.shape
     return query.new_empty(batch, new, heads, width)
@@ -65,10 +71,11 @@ def _(
     scale: float,
     window: int,
     softcap: float,
+    ancestors: Tensor | None = None,
 ) -> Tensor:
     from flybench.engine.kernels.cuda.attention import launch
 
-    return launch(query, key, value, keys, values, base, scale, window, softcap)
+    return launch(query, key, value, keys, values, base, scale, window, softcap, ancestors)
 
 
 def masked_attention(

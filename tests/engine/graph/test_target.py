@@ -58,7 +58,7 @@ def test_captured_verdicts_equal_the_verifier_own(verifier: Verifier, traced: li
     }
     inbox = torch.zeros(2 + LONGEST, dtype=torch.long)
     model: Any = SimpleNamespace(inbox=inbox, ranks=1)
-    captured = CapturedJudge(verifier, model, views, Sampling())
+    captured = CapturedJudge(verifier, model, views, None)
     assert len(traced) == 2
     for nodes in [*range(LONGEST + 1)] * 2:
         logits.copy_(torch.randn(logits.shape, generator=generator) * 2)

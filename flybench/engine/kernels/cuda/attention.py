@@ -32,6 +32,7 @@ def _partial(
     k_ptr,
     v_ptr,
     base_ptr,
+    tree_ptr,
     out_ptr,
     peak_ptr,
     mass_ptr,
@@ -57,6 +58,7 @@ def _partial(
     BLOCK: tl.constexpr,
     SPLIT: tl.constexpr,
     SOFTCAP: tl.constexpr,
+    TREE: tl.constexpr,
     PRECISION: tl.constexpr,
 ):
     """One tile of rows of one key head over one split: unnormalised output, peak, mass."""
@@ -104,7 +106,13 @@ def _partial(
             scores = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
             if SOFTCAP:
                 scores = softcap * (2 * tl.sigmoid(2 * scores / softcap) - 1)  # tanh
-            seen = (slot[None, :] <= here) & ((window == 0) | (slot[None, :] > here - window))
+            if TREE:
+                path = tree_ptr + token[:, None] * NEW + (slot - base)[None, :]
+                fresh = ((slot >= base) & (slot < base + NEW))[None, :]
+                follows = tl.load(path, mask=fresh & (rank < GROUP * NEW)[:, None], other=0)
+                seen = (slot < base)[None, :] | (follows != 0)
+            else:
+                seen = (slot[None, :] <= here) & ((window == 0) | (slot[None, :] > here - window))
             scores = tl.where(seen, scores, -float("inf"))
             higher = tl.maximum(peak, tl.max(scores, 1))
             safe = tl.where(higher == -float("inf"), 0.0, higher)
@@ -183,6 +191,7 @@ def launch(
     scale: float,
     window: int,
     softcap: float,
+    ancestors: Tensor | None = None,
 ) -> Tensor:
     """`attend` on CUDA."""
     batch, heads, new, d = query.shape
@@ -200,10 +209,12 @@ def launch(
     out = torch.empty(batch, new, heads, d, device=query.device, dtype=query.dtype)
     precision = "ieee" if query.dtype == torch.float32 else "tf32"
     _partial[(batch * kv, tiles, splits)](
-        query, key, value, keys, values, base, part, peak, mass, scale, window, softcap, slots,
+        query, key, value, keys, values, base,
+        None if ancestors is None else ancestors.view(torch.uint8),
+        part, peak, mass, scale, window, softcap, slots,
         *query.stride()[:3], *key.stride()[:3], *value.stride()[:3],
         NEW=new, GROUP=group, KV=kv, D=d, WIDE=wide, TILE=tile, BLOCK=block, SPLIT=split,
-        SOFTCAP=softcap > 0, PRECISION=precision, num_warps=4,
+        SOFTCAP=softcap > 0, TREE=ancestors is not None, PRECISION=precision, num_warps=4,
     )  # fmt: skip
     _merge[(batch * kv * group * new,)](
         part, peak, mass, out, base, splits,
