@@ -12,13 +12,17 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from transformers import LlamaConfig, PreTrainedModel
 
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
 from flybench.core import Decision, Draft, Generation, TargetView, Verdict
 from flybench.decode import StopRule
 from flybench.engine.base import CachedModel, Target
 from flybench.engine.eager import EagerModel, EagerTarget
+from flybench.engine.eagle3.head import Eagle3Head, HeadConfig
+from flybench.engine.eagle3.model import HeadModel
 from flybench.engine.graph.model import GraphModel
+from flybench.engine.graph.support import windowed
 from flybench.engine.graph.target import GraphTarget
 from flybench.engine.random_models import random_model
 from flybench.engine.shapes import random_weights, shape_config
@@ -36,13 +40,19 @@ METHODS = [
     MethodConfig("fly", 15, DraftConfig("model"), FLY),
     MethodConfig("nested", 15, DraftConfig("nested"), STRICT),
 ]
+HEADS = [
+    MethodConfig("eagle3_chain", 5, DraftConfig("eagle3"), EXACT),
+    MethodConfig("eagle3", 30, DraftConfig("eagle3", tree_depth=3, tree_top_k=6), EXACT),
+]
 LOSSY = {"fly"}
 FAMILIES = ("llama", "qwen3", "gemma3")
 
 
 def agreement(device: torch.device) -> tuple[dict[str, Any], bool]:
     """Every family in fp32 and one in bf16: what was found, and whether it is as it must be."""
-    checks = {arch: check_family(arch, device, 80) for arch in FAMILIES}
+    checks = {
+        arch: check_family(arch, device, 80) | check_head(arch, device, 40) for arch in FAMILIES
+    }
     half = check_half(device, 128)
     passed = all(all(found.values()) for found in checks.values()) and half["spd_equals_ar"]
     return {"checks": checks, "bf16": half}, passed
@@ -107,6 +117,47 @@ def check_family(arch: str, device: torch.device, new_tokens: int) -> dict[str, 
             passed = same and lossless and eager.ids == graph.ids
             found[f"{method.name}@{sampling.temperature:g}"] = passed
     return found
+
+
+def check_head(arch: str, device: torch.device, new_tokens: int) -> dict[str, bool]:
+    """A random EAGLE-3 head on both engines, and against AR: chains and, without windows, trees."""
+    original = random_model(arch).to(device)  # type: ignore[arg-type]
+    config = original.config
+    head = random_head(original)
+    vocab, taps = config.vocab_size, head.config.taps
+    plain = EagerTarget(EagerModel(original, vocab, taps))
+    fast = GraphTarget(GraphModel(copy.deepcopy(original), vocab, 512, taps=taps))
+    stop = StopRule(frozenset(), new_tokens)
+    expected = build_decoder(AR, plain, None, GREEDY).decode(PROMPT, stop).ids
+    found = {}
+    for method in HEADS:
+        if method.draft.tree_depth and windowed(config):
+            continue
+        both = []
+        for target, captured in ((plain, False), (fast, True)):
+            model = HeadModel(head, 512, captured)
+            decoder = build_decoder(method, target, model, GREEDY)
+            with one_wait_a_round(device, allowed=False):
+                both.append(decoder.decode(PROMPT, stop))
+        eager, graph = both
+        same = [r.fates for r in eager.rounds] == [r.fates for r in graph.rounds]
+        found[method.name] = same and eager.ids == graph.ids == expected
+    return found
+
+
+def random_head(target: PreTrainedModel) -> Eagle3Head:
+    """Of the sizes of the target's own layers, for all of its vocabulary."""
+    config = target.config
+    sizes = ("hidden_size", "intermediate_size", "num_attention_heads", "num_key_value_heads")
+    layer = LlamaConfig(**{n: getattr(config, n) for n in sizes}, head_dim=config.head_dim)
+    taps = (1, 2, config.num_hidden_layers - 1)
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+        torch.manual_seed(0)
+        head = Eagle3Head(HeadConfig(layer, config.hidden_size, config.vocab_size, None, taps))
+    head = head.to(target.device)
+    head.embed_tokens.weight = target.get_input_embeddings().weight
+    head.lm_head.weight = target.get_output_embeddings().weight
+    return head.requires_grad_(False)
 
 
 def check_half(device: torch.device, new_tokens: int) -> dict[str, Any]:

@@ -194,6 +194,16 @@ class MethodConfig:
     def needs_head(self) -> bool:
         return self.draft.kind == HEAD_KIND
 
+    @property
+    def caution(self) -> str | None:
+        """What a reader of such a run should know, if anything."""
+        if not self.needs_head or self.verify.kind != "fly":
+            return None
+        return (
+            f"FLy keeps a mismatch only where the next {self.verify.window} tokens of the draft "
+            "match: chains of an EAGLE-3 head are seldom right for so long, so few are kept."
+        )
+
 
 @dataclass(frozen=True)
 class TaskConfig:

@@ -12,6 +12,7 @@ import torch
 from flybench.config import EngineConfig, MethodConfig, RunConfig, digest
 from flybench.core import FlybenchError, Prompt
 from flybench.engine.description import ModelInfo, describe_pair
+from flybench.engine.eagle3.checkpoint import HeadSource, find_head
 from flybench.engine.graph.model import WIDEST
 from flybench.engine.placement import choose_engine, resolve_device, resolve_dtype
 from flybench.methods import AR
@@ -41,6 +42,7 @@ class Plan:
     chat: Chat
     target: ModelInfo
     draft: ModelInfo | None
+    head: HeadSource | None
     vocab_size: int
     engine: EngineConfig
     engine_note: str | None
@@ -100,14 +102,18 @@ def make_plan(config: RunConfig) -> Plan:
             f"offset={config.offset} leaves no sample of task {config.task.name}, which has "
             f"{len(task.prompts())}: lower the offset, or check that its data are not empty."
         )
+    head = None
+    if config.method.needs_head and config.model.eagle3 is not None:
+        head = find_head(config.model.eagle3)
     infos = [info for info in (target, draft) if info is not None]
-    engine, engine_note = choose_engine(config.engine, infos, device)
+    tree = config.method.draft.tree_depth > 0
+    engine, engine_note = choose_engine(config.engine, infos, device, tree)
     for info in infos:
         resolve_dtype(info, engine)
     check_width(engine, config.method)
     identity = config.identity() | {
         "engine": asdict(engine),
-        "files": [info.files for info in infos],
+        "files": [info.files for info in infos] + ([head.files] if head else []),
         "eos_ids": sorted(target.eos_ids),
         "vocab_size": vocab_size,
         "data": task.data_sha256,
@@ -127,6 +133,7 @@ def make_plan(config: RunConfig) -> Plan:
         chat=chat,
         target=target,
         draft=draft,
+        head=head,
         vocab_size=vocab_size,
         engine=engine,
         engine_note=engine_note,

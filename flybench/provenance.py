@@ -33,7 +33,7 @@ def open_folder(plan: Plan, argv: Sequence[str]) -> None:
     plan.folder.repair()
     plan.folder.write("config.yaml", yaml.safe_dump(_lists(asdict(plan.config)), sort_keys=False))
     plan.folder.write("prompt.txt", plan.chat.render(plan.prompts[0].messages))
-    warnings = [] if plan.engine_note is None else [plan.engine_note]
+    warnings = [note for note in (plan.engine_note, plan.config.method.caution) if note]
     warnings += busy_warnings(plan.device)
     for warning in warnings:
         print(warning, file=sys.stderr)
@@ -73,6 +73,7 @@ def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
         "models": {
             "target": _model(plan.target),
             "draft": None if plan.draft is None else _model(plan.draft),
+            "head": None if plan.head is None else {"files": plan.head.files},
         },
         "vocab_size": plan.vocab_size,
         "sampling": asdict(config.sampling),

@@ -73,7 +73,9 @@ def load_decoders(plan: Plan) -> dict[str, Decoder]:
     config = plan.config
     # Before the weights: the memory is free, and a process's peak stays that of its models.
     bandwidth = read_bandwidth(plan.device)
-    pair = load_pair(plan.target, plan.draft, plan.vocab_size, plan.engine, plan.max_length)
+    pair = load_pair(
+        plan.target, plan.draft, plan.vocab_size, plan.engine, plan.max_length, plan.head
+    )
     draft = pair.draft_footprint
     costs = {
         "read_bandwidth": bandwidth,

@@ -127,6 +127,26 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         {"method__k": 6},
         ("method.k=6", "method.verify.window=6", "at least 7"),
     ),
+    "a head that is not there": (
+        {"method__verify__kind": "exact", "method__draft__kind": "eagle3"},
+        ("model tiny has none", "model.eagle3="),
+    ),
+    "a tree for fly": (
+        {"method__draft__kind": "eagle3", "method__draft__tree_depth": 3},
+        ("kind=fly on a tree", "its window", "tree_depth=0"),
+    ),
+    "a tree without a head": (
+        {"method__draft__tree_depth": 3},
+        ("tree_depth=3 with method.draft.kind=nested", "eagle3"),
+    ),
+    "more nodes than grow": (
+        {
+            "method__k": 59,
+            "method__draft": {"kind": "eagle3", "tree_depth": 2, "tree_top_k": 4},
+            "method__verify": {"kind": "exact"},
+        },
+        ("method.k=59", "the 36 nodes"),
+    ),
     "less room for the window": ({"method__verify__window": 40}, ("window=40", "at least 41")),
     "negative theta": ({"method__verify__theta": -0.1}, ("theta=-0.1", "use 0", "inf")),
     "nan theta": ({"method__verify__theta": math.nan}, ("theta=nan", "use 0", "inf")),
@@ -267,3 +287,9 @@ def test_digest_ignores_the_order_of_keys_alone() -> None:
 
 def test_a_model_pair_may_lack_a_draft() -> None:
     assert ModelConfig("m", ModelRef("org/name")).draft is None
+
+
+def test_fly_over_a_head_is_allowed_and_told() -> None:
+    fly = MethodConfig("fly_eagle", 15, DraftConfig("eagle3"), VerifyConfig("fly"))
+    assert "the next 6 tokens" in (fly.caution or "")
+    assert MethodConfig("fly", 15, DraftConfig("nested"), VerifyConfig("fly")).caution is None

@@ -16,12 +16,14 @@ from flybench import run as run_module
 from flybench.compose import cells, parse_request
 from flybench.config import RunConfig
 from flybench.core import FlybenchError
+from flybench.engine.eagle3.checkpoint import save_head
 from flybench.plan import Plan, make_plan
 from flybench.provenance import open_folder
 from flybench.records import RunFolder
 from flybench.run import generate, pending
 from flybench.scoring import score_run
 from flybench.summary import write_summary
+from tests.reference import toys
 
 ITEMS = 6
 ARGUMENTS = ["model=random", "method=fly", "task.path=demo.jsonl", "task.max_new_tokens=24"]
@@ -57,6 +59,27 @@ def prepare(config: RunConfig, argv: list[str]) -> Plan:
     plan = make_plan(config)
     open_folder(plan, argv)
     return plan
+
+
+@pytest.mark.parametrize("method", ["eagle3", "eagle3_chain"])
+@pytest.mark.parametrize("engine", ["eager", "graph"])
+def test_a_head_drafts_for_a_run(
+    method: str, engine: str, config: RunConfig, tmp_path: Path
+) -> None:
+    save_head(toys.head("llama"), tmp_path / "head", "random:llama", 5)
+    arguments = [*ARGUMENTS[:1], *ARGUMENTS[2:], f"method={method}", f"engine={engine}"]
+    head = ["model.target.path=random:llama", f"model.eagle3={tmp_path / 'head'}"]
+    (config,) = cells(parse_request([*arguments, *head, "limit=2"]))
+    plan = complete(config)
+    records = plan.folder.records()
+    assert len(records) == 4
+    for (sample, _), record in records.items():
+        ids = [turn.ids for turn in record.turns]
+        assert record.error is None
+        assert ids == [turn.ids for turn in records[sample, "ar"].turns]
+        assert {r.drafted for r in record.turns[0].rounds} in ({0}, {config.method.k})
+    provenance = plan.folder.read_json("provenance.json")
+    assert set(provenance["models"]["head"]["files"]) == {"config.json", "model.safetensors"}
 
 
 def complete(config: RunConfig) -> Plan:

@@ -17,7 +17,7 @@ from transformers import (
 
 from flybench.config import ModelConfig, ModelRef
 from flybench.core import FlybenchError
-from flybench.engine.graph.support import refusal
+from flybench.engine.graph.support import refusal, windowed
 from flybench.engine.layer_skip import kept_layers
 from flybench.engine.pairing import check_same_tokens, shared_vocab_size
 from flybench.engine.quantised import quantisation
@@ -43,6 +43,7 @@ class ModelInfo:
     stored_dtype: torch.dtype
     files: dict[str, str]
     graph_refusal: str | None
+    windowed: bool
     key_heads: int
     quantisation: str | None
 
@@ -83,6 +84,7 @@ def describe(ref: ModelRef) -> ModelInfo:
         stored_dtype=_stored_dtype(source, config),
         files=fingerprint(source),
         graph_refusal=refusal(config),
+        windowed=windowed(config),
         quantisation=quantisation(ref, config),
         key_heads=getattr(text, "num_key_value_heads", None) or text.num_attention_heads,
     )

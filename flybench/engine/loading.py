@@ -16,6 +16,8 @@ from flybench.core import FlybenchError
 from flybench.engine.base import CachedModel, Target
 from flybench.engine.description import ModelInfo, read_with
 from flybench.engine.eager import EagerModel, EagerTarget
+from flybench.engine.eagle3.checkpoint import HeadSource, load_head
+from flybench.engine.eagle3.model import HeadModel, head_footprint
 from flybench.engine.footprint import Footprint, footprint
 from flybench.engine.graph.model import GraphModel
 from flybench.engine.graph.shards import shard
@@ -31,11 +33,11 @@ from flybench.engine.source import local_folder
 class Pair:
     """A loaded pair with what each model reads for a token.
 
-    `draft` and its footprint are None where the method needs no draft model.
+    `draft` and its footprint are None where the method needs neither a draft model nor a head.
     """
 
     target: Target
-    draft: CachedModel | None
+    draft: CachedModel | HeadModel | None
     dtype: torch.dtype
     target_footprint: Footprint
     draft_footprint: Footprint | None
@@ -47,12 +49,22 @@ def load_pair(
     vocab_size: int,
     engine: EngineConfig,
     max_length: int,
+    head_source: HeadSource | None = None,
 ) -> Pair:
-    """Load the weights of a described pair for texts of up to `max_length` tokens."""
+    """Load the weights of a described pair for texts of up to `max_length` tokens.
+
+    A head takes the place of the draft model, and the target is tapped for it.
+    """
 
     models = load_models(target, draft, partial(load_model, engine=engine), engine.tp)
     # Counted first, because an engine may rewire what it is given.
     footprints = [footprint(model) for model in models]
+    if head_source is not None:
+        head = load_head(head_source.folder, models[0])
+        taps, footprints = head.config.taps, [footprints[0], head_footprint(head)]
+        on_target, _ = on_engine(models[:1], vocab_size, engine, max_length, taps)
+        drafting = HeadModel(head, max_length, engine.kind == "graph")
+        return Pair(on_target, drafting, models[0].dtype, *footprints)
     on_target, on_draft = on_engine(models, vocab_size, engine, max_length)
     small = None if draft is None else footprints[1]
     return Pair(on_target, on_draft, models[0].dtype, footprints[0], small)
@@ -84,19 +96,26 @@ def load_models(
 
 
 def on_engine(
-    models: Sequence[PreTrainedModel], vocab_size: int, engine: EngineConfig, max_length: int
+    models: Sequence[PreTrainedModel],
+    vocab_size: int,
+    engine: EngineConfig,
+    max_length: int,
+    taps: Sequence[int] = (),
 ) -> tuple[Target, CachedModel | None]:
-    """A target and, if there is a second model, a draft."""
+    """A target, tapped at `taps`, and, if there is a second model, a draft."""
     if engine.kind == "graph":
         # Every rank has a draft model of its own, and follows rank 0 in what the target reads. No
         # result depends on a draft's last bits, so it may always read one token the fastest way.
-        roles = ((engine.tp, engine.row_invariant), (1, False))
+        roles = ((engine.tp, engine.row_invariant, taps), (1, False, ()))
         fast = [
             GraphModel(model, vocab_size, max_length, *role)
             for model, role in zip(models, roles, strict=False)
         ]
         return GraphTarget(fast[0]), fast[1] if len(fast) > 1 else None
-    plain = [EagerModel(model, vocab_size) for model in models]
+    plain = [
+        EagerModel(model, vocab_size, tapped)
+        for model, tapped in zip(models, (taps, ()), strict=False)
+    ]
     return EagerTarget(plain[0]), plain[1] if len(plain) > 1 else None
 
 

@@ -30,6 +30,9 @@ class Described(Protocol):
     def graph_refusal(self) -> str | None: ...
 
     @property
+    def windowed(self) -> bool: ...
+
+    @property
     def key_heads(self) -> int: ...
 
     @property
@@ -37,11 +40,12 @@ class Described(Protocol):
 
 
 def choose_engine(
-    engine: EngineConfig, infos: Sequence[Described], device: torch.device
+    engine: EngineConfig, infos: Sequence[Described], device: torch.device, tree: bool = False
 ) -> tuple[EngineConfig, str | None]:
     """The engine with its kind decided, and a sentence where `auto` could not have its way.
 
-    A pair runs on one engine, because a slower draft would be an artefact of the harness.
+    A pair runs on one engine, because a slower draft would be an artefact of the harness. With a
+    `tree` to be drafted, the graph engine wants a target without windows.
 
     Raises:
         FlybenchError: the graph engine is asked for and cannot run a model, or the ranks do not
@@ -56,6 +60,8 @@ def choose_engine(
         why = info.graph_refusal
         if placed(info, engine) is None:
             why = "this model is spread over the cards, which then take turns (device: balanced)"
+        if tree and info is infos[0] and info.windowed:
+            why = "its layers see windows of the text, and there it drafts chains only"
         if why is None:
             continue
         sentence = f"The graph engine cannot run {info.ref.path}: {why}"

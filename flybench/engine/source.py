@@ -15,6 +15,7 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -26,6 +27,7 @@ from flybench.core import FlybenchError
 Kind = Literal["hub", "folder", "gguf", "random"]
 # What decides a model's output: its weights, and how they are to be read.
 MODEL_FILES = ("*.safetensors", "*.bin", "*.json")
+HUB_FILES = ("*.json", "*.safetensors", "*.jinja", "*.model", "*.txt")
 # Raised whenever the copy that `converted` writes changes, so that old copies are not read.
 CONVERSION = 1
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
@@ -99,8 +101,10 @@ def cache_root() -> Path:
     return Path(os.environ.get("FLYBENCH_CACHE", "~/.cache/flybench")).expanduser()
 
 
-def local_folder(source: Source) -> Path:
+def local_folder(source: Source, patterns: Sequence[str] = HUB_FILES) -> Path:
     """A folder that transformers can load, downloading or converting first where needed.
+
+    Of a hub repository it fetches the files that match `patterns`.
 
     Raises:
         FlybenchError: the hub cannot be reached or does not have the model.
@@ -116,7 +120,7 @@ def local_folder(source: Source) -> Path:
             snapshot_download(
                 source.location,
                 revision=source.revision,
-                allow_patterns=["*.json", "*.safetensors", "*.jinja", "*.model", "*.txt"],
+                allow_patterns=list(patterns),
             )
         )
     except Exception as error:

@@ -12,7 +12,7 @@ from flybench.bandwidth import free_bytes
 from flybench.config import EngineConfig, ModelRef
 from flybench.core import FlybenchError
 from flybench.engine.description import read_with
-from flybench.engine.graph.support import refusal
+from flybench.engine.graph.support import refusal, windowed
 from flybench.engine.placement import placed, resolve_dtype
 from flybench.engine.random_models import random_model
 from flybench.engine.shapes import SHAPES, random_weights, shape_config
@@ -35,6 +35,10 @@ class Untrained:
     @property
     def graph_refusal(self) -> str | None:
         return refusal(self.config)
+
+    @property
+    def windowed(self) -> bool:
+        return windowed(self.config)
 
     @property
     def key_heads(self) -> int:

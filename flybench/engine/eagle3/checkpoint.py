@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,36 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from flybench.config import ModelRef
 from flybench.core import FlybenchError
 from flybench.engine.eagle3.head import Eagle3Head, HeadConfig
 from flybench.engine.eagle3.layout import head_config
+from flybench.engine.source import MODEL_FILES, Source, fingerprint, local_folder, locate
 
 Tensors = dict[str, Tensor]
 # What checkpoints may carry and a head does not need.
 IGNORED = re.compile(r"^verifier_|rotary_emb\.")
+
+
+@dataclass(frozen=True)
+class HeadSource:
+    """Where a head's files are, and their hashes by name."""
+
+    folder: Path
+    files: dict[str, str]
+
+
+def find_head(path: str) -> HeadSource:
+    """Find a head by its hub id or folder; it is fetched, but not read.
+
+    Raises:
+        FlybenchError: there is no such head.
+    """
+    source = locate(ModelRef(path))
+    if source.kind not in ("hub", "folder"):
+        raise FlybenchError(f"model.eagle3={path} is not a hub id or a folder: give one of them.")
+    folder = local_folder(source, MODEL_FILES)
+    return HeadSource(folder, fingerprint(Source("folder", str(folder))))
 
 
 def load_head(folder: Path, target: PreTrainedModel) -> Eagle3Head:
@@ -28,10 +52,9 @@ def load_head(folder: Path, target: PreTrainedModel) -> Eagle3Head:
         FlybenchError: it is damaged, or made for another target; the message names the difference.
     """
     name, config = folder.name, target.config.get_text_config()
-    tensors = _read_tensors(folder)
-    head_of = head_config(_read_config(folder), tensors, config, name)
+    found, tensors = _read_config(folder), _read_tensors(folder)
+    head_of = head_config(found, tensors, config, name)
     _check_sizes(head_of, tensors, name)
-    like = target.get_output_embeddings().weight
     with torch.device("meta"):
         head = Eagle3Head(head_of)
     shared = _shared(head_of, target)
@@ -54,12 +77,14 @@ def load_head(folder: Path, target: PreTrainedModel) -> Eagle3Head:
                 f"{list(value.shape)}: its config.json does not belong to its weights."
             )
     placed = {
-        key: tensors[key].to(like.device, like.dtype if value.is_floating_point() else value.dtype)
+        key: tensors[key].to(
+            target.device, target.dtype if value.is_floating_point() else value.dtype
+        )
         for key, value in needed.items()
     }
     head.load_state_dict(placed | shared, assign=True, strict=True)
     # Its frequencies are computed when it is made, and no checkpoint holds them.
-    with torch.device(like.device):
+    with torch.device(target.device):
         head.rotary = type(head.rotary)(head_of.layer)
     return head.eval().requires_grad_(False)
 

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from flybench.engine.eagle3.head import Attend, Eagle3Head
+from flybench.engine.footprint import Footprint, stored_bytes
 
 
 class HeadModel:
@@ -53,3 +54,17 @@ class HeadModel:
             return output.transpose(1, 2).flatten(2)
 
         return attend
+
+
+def head_footprint(head: Eagle3Head) -> Footprint:
+    """What a drafted token reads: the layer and the output, one row of the embeddings, the cache.
+
+    `fc` is read once a round and left out.
+    """
+    config, table = head.config, head.embed_tokens.weight
+    parts = (*head.layers.parameters(), *head.norm.parameters(), head.lm_head.weight)
+    row = stored_bytes(table) // table.shape[0]
+    return Footprint(
+        weight_bytes=row + sum(stored_bytes(part) for part in parts),
+        kv_bytes_per_token=2 * config.key_heads * config.head_dim * table.element_size(),
+    )

@@ -33,3 +33,10 @@ def _rope_types(parameters: Any) -> set[str]:
         return set()
     groups = [parameters, *(group for group in parameters.values() if isinstance(group, dict))]
     return {str(group["rope_type"]) for group in groups if "rope_type" in group}
+
+
+def windowed(config: PretrainedConfig) -> bool:
+    """Whether some layers see only the latest part of a text."""
+    text = config.get_text_config()
+    kinds = getattr(text, "layer_types", None) or []
+    return bool(getattr(text, "sliding_window", None)) and set(kinds) != {"full_attention"}

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from flybench.core import RowStatistics
 from flybench.engine.kernels.attention import attend
-from flybench.engine.kernels.cuda import attention, linear, rows
+from flybench.engine.kernels.cuda import attention, compact, linear, rows
 
 torch.manual_seed(0)
 what = sys.argv[1]
@@ -45,6 +45,16 @@ elif what == "linear":
             x, weight = torch.randn(1, 1, k), torch.randn(n, k)
             ours = linear.launch_single_row(x, weight, bias)
             torch.testing.assert_close(ours, F.linear(x, weight, bias), rtol=1e-4, atol=1e-4)
+elif what == "compact":
+    for path, slots in (([0, 3, 4], 9), ([1, 2, 9, 20, 58], 64), ([0], 1)):
+        cache = torch.randn(2, 3, slots + 10, 24)
+        kept, first = cache.clone(), torch.tensor([7])
+        nodes = torch.tensor(path)
+        compact.launch(torch.tensor([cache.data_ptr()]), cache, first, nodes)
+        assert torch.equal(cache[:, :, 7 : 7 + len(path)], kept[:, :, 7 + nodes])
+        rest = slice(7 + len(path), None)
+        assert torch.equal(cache[:, :, :7], kept[:, :, :7])
+        assert torch.equal(cache[:, :, rest], kept[:, :, rest])
 else:
     cases = (
         # heads, key heads, width, new, base, window, softcap, batch
@@ -59,6 +69,7 @@ else:
         (4, 1, 16, 65, 300, 90, 3.0, 2),
     )
     for heads, kv, width, new, base, window, softcap, batch in cases:
+        tree = None if window or new == 1 else (torch.rand(new, new).tril() + torch.eye(new)) > 0.6
         query = torch.randn(batch, new, heads, width).transpose(1, 2)
         key = torch.randn(batch, new, kv, width).transpose(1, 2)
         value = torch.randn(batch, new, 2 * kv, width)[:, :, ::2].transpose(1, 2)
@@ -67,17 +78,17 @@ else:
         twin = cache.clone()
         cache[:, :, :, base:] = math.nan  # what lies behind the text is never read
         where, scale = torch.tensor([base]), width**-0.5
-        plain = attend(query, key, value, twin[0], twin[1], where, scale, window, softcap)
-        ours = attention.launch(
-            query, key, value, cache[0], cache[1], where, scale, window, softcap
-        )
-        torch.testing.assert_close(ours, plain, rtol=1e-4, atol=1e-4)
+        for ancestors in {None, tree}:
+            how = (where, scale, window, softcap, ancestors)
+            plain = attend(query, key, value, twin[0], twin[1], *how)
+            ours = attention.launch(query, key, value, cache[0], cache[1], *how)
+            torch.testing.assert_close(ours, plain, rtol=1e-4, atol=1e-4)
         assert torch.equal(cache[:, :, :, : base + new], twin[:, :, :, : base + new])
 print("agree")
 """
 
 
-@pytest.mark.parametrize("what", ["rows", "linear", "attention"])
+@pytest.mark.parametrize("what", ["rows", "linear", "attention", "compact"])
 def test_kernel_equals_its_plain_version(what: str) -> None:
     environment = os.environ | {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
