@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch import nn
 from transformers import LlamaConfig, PreTrainedModel
 
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
@@ -155,8 +156,9 @@ def random_head(target: PreTrainedModel) -> Eagle3Head:
         torch.manual_seed(0)
         head = Eagle3Head(HeadConfig(layer, config.hidden_size, config.vocab_size, None, taps))
     head = head.to(target.device)
-    head.embed_tokens.weight = target.get_input_embeddings().weight
-    head.lm_head.weight = target.get_output_embeddings().weight
+    shared = (target.get_input_embeddings().weight, target.get_output_embeddings().weight)
+    for module, weight in zip((head.embed_tokens, head.lm_head), shared, strict=True):
+        module.weight = nn.Parameter(weight.data)  # type: ignore[union-attr]
     return head.requires_grad_(False)
 
 

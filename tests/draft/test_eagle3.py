@@ -2,54 +2,25 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
 
 from flybench.core import Draft, Fate, Generation, TargetView, Verdict
 from flybench.decode import Decoder, StopRule
 from flybench.draft.eagle3 import PIECE, Eagle3Drafter, Shape
 from flybench.engine.base import Target
-from flybench.engine.eagle3.head import Eagle3Head
 from flybench.engine.eagle3.model import HeadModel
 from flybench.measure import Clock
 from flybench.sampling import Sampling
 from flybench.verify.exact import ExactVerifier
 from tests.reference import toys
+from tests.reference.eagle3_reference import SlowHead
 
 CHAIN, TREE = Shape(5), Shape(14, depth=3, top_k=4)
 SHAPES = pytest.mark.parametrize("shape", [CHAIN, TREE], ids=["chain", "tree"])
-
-
-def causal(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    output = scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=True)
-    return output.transpose(1, 2).flatten(2)
-
-
-class SlowHead:
-    """Logits over the draft vocabulary after a committed text and drafted tokens behind it."""
-
-    def __init__(self, arch: str, head: Eagle3Head) -> None:
-        # A copy, because asking for hidden states leaves hooks in a model.
-        self.model, self.head = copy.deepcopy(toys.model(arch)), head
-
-    def logits(self, text: Sequence[int], drafted: Sequence[int]) -> Tensor:
-        """All features of the text are the target's own; each drafted token adds the head's."""
-        with torch.inference_mode():
-            states = self.model(torch.tensor([text[:-1]]), output_hidden_states=True).hidden_states
-            taps = torch.cat([states[index] for index in self.head.config.taps], -1)
-            features = self.head.fuse(taps)
-            for end in range(len(drafted) + 1):
-                ids = torch.tensor([[*text[1:], *drafted[:end]]])
-                positions = torch.arange(ids.shape[1])[None]
-                following, normed = self.head(ids, features, positions, causal)
-                features = torch.cat([features, following[:, -1:]], 1)
-            return self.head.score(normed[0, -1])
 
 
 class Checked(Eagle3Drafter):

@@ -1,0 +1,95 @@
+"""Prompts with the target's answers as token ids, and batches of them."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from flybench.core import FlybenchError
+
+
+class Sample(NamedTuple):
+    """A prompt and the target's answer to it; `domain` says where the prompt is from."""
+
+    prompt: list[int]
+    answer: list[int]
+    domain: str
+
+
+class Batch(NamedTuple):
+    """Texts of different lengths: `ids` [B, T], filled up with zeros; `answer` [B, T] bool marks
+    the tokens that the target wrote."""
+
+    ids: Tensor
+    answer: Tensor
+
+
+def write_corpus(path: Path, samples: Sequence[Sample]) -> None:
+    """One JSON object a line."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(sample._asdict()) + "\n" for sample in samples))
+
+
+def read_corpus(path: Path) -> list[Sample]:
+    """What `write_corpus` wrote.
+
+    Raises:
+        FlybenchError: the file is missing or something else.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        found = [Sample(**json.loads(line)) for line in lines]
+    except (OSError, ValueError, TypeError) as error:
+        raise FlybenchError(
+            f"{path} is no corpus of answers ({type(error).__name__}): let the target answer its "
+            "prompts again."
+        ) from error
+    if not found:
+        raise FlybenchError(f"{path} is empty: let the target answer some prompts.")
+    return found
+
+
+def split(samples: Sequence[Sample], held_out: float, seed: int) -> tuple[list[Sample], ...]:
+    """Samples to train on, and those held out: every prompt is on one side alone."""
+    keys = sorted({tuple(sample.prompt) for sample in samples})
+    random.Random(seed).shuffle(keys)
+    kept_back = set(keys[: round(held_out * len(keys))])
+    train = [sample for sample in samples if tuple(sample.prompt) not in kept_back]
+    return train, [sample for sample in samples if tuple(sample.prompt) in kept_back]
+
+
+def batches(samples: Sequence[Sample], tokens: int, longest: int, seed: int) -> Iterator[Batch]:
+    """Every sample once, in batches of about `tokens` tokens with texts of similar lengths.
+
+    Texts are cut at `longest` tokens. The order depends on `seed` alone.
+    """
+    shuffled = list(samples)
+    rng = random.Random(seed)
+    rng.shuffle(shuffled)
+    lengths = [min(len(s.prompt) + len(s.answer), longest) for s in shuffled]
+    order = sorted(range(len(shuffled)), key=lambda i: lengths[i])
+    groups: list[list[int]] = [[]]
+    for place in order:
+        if groups[-1] and (len(groups[-1]) + 1) * lengths[place] > tokens:
+            groups.append([])
+        groups[-1].append(place)
+    rng.shuffle(groups)
+    for group in groups:
+        yield collate([shuffled[place] for place in group], longest)
+
+
+def collate(samples: Sequence[Sample], longest: int) -> Batch:
+    """One batch of texts."""
+    texts = [(sample.prompt + sample.answer)[:longest] for sample in samples]
+    width = max(map(len, texts))
+    ids = torch.tensor([text + [0] * (width - len(text)) for text in texts])
+    place = torch.arange(width)
+    starts = torch.tensor([len(sample.prompt) for sample in samples])[:, None]
+    ends = torch.tensor([len(text) for text in texts])[:, None]
+    return Batch(ids, (place >= starts) & (place < ends))

@@ -1,0 +1,84 @@
+"""Training an EAGLE-3 head by unrolling it over its own features (training-time test).
+
+Source: EAGLE-3 (arXiv 2503.01840), section 3.2, and its `traineagle3`. At step j column t holds the
+token t + 1 + j beside the feature that step j − 1 left there, and predicts token t + 2 + j. It sees
+the columns of step 0 up to t, whose features are the target's, and its own column of later steps:
+just what drafting sees. The text stays the target's own answer at every step.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from flybench.engine.eagle3.head import Eagle3Head
+from flybench.engine.eagle3.taps import Taps
+from flybench.train.corpus import Batch
+from flybench.train.laws import soft_loss, teach
+
+
+class Unrolled:
+    """Attention over the columns of step 0 and each column's own past; one for every batch."""
+
+    def __init__(self) -> None:
+        self._keys: list[Tensor] = []
+        self._values: list[Tensor] = []
+
+    def __call__(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        groups = query.shape[1] // key.shape[1]
+        self._keys.append(key.repeat_interleave(groups, 1))
+        self._values.append(value.repeat_interleave(groups, 1))
+        columns = query.shape[2]
+        scores = query @ self._keys[0].transpose(2, 3)
+        ahead = torch.ones(columns, columns, dtype=torch.bool, device=query.device).triu(1)
+        scores = scores.masked_fill(ahead, float("-inf"))
+        own = [(query * past).sum(-1, keepdim=True) for past in self._keys[1:]]
+        law = (torch.cat([scores, *own], -1).float() * query.shape[-1] ** -0.5).softmax(-1)
+        law = law.to(value.dtype)
+        output = law[..., :columns] @ self._values[0]
+        for step, past in enumerate(self._values[1:]):
+            output = output + law[..., columns + step, None] * past
+        return output.transpose(1, 2).flatten(2)
+
+
+class HeadLesson(nn.Module):
+    """The loss of a head on the target's answers, unrolled `steps` times; step j weighs decay^j."""
+
+    def __init__(self, head: Eagle3Head, target: PreTrainedModel, steps: int, decay: float) -> None:
+        super().__init__()
+        self.head = head
+        # In lists, so that the target's parameters are none of this module's.
+        self._target, self._taps = [target], Taps(target, head.config.taps)
+        self._steps, self._decay = steps, decay
+        ids = torch.arange(len(head.d2t), device=head.d2t.device) + head.d2t
+        self._teacher = target.get_output_embeddings().weight.detach()[ids]
+
+    def loss(self, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+        """Also the share of the target's choices that each step guesses, as `acc1`, `acc2`, …"""
+        taught = teach(self._target[0], self._taps, batch.ids)
+        assert taught.taps is not None, "the target is tapped"
+        features, attend = self.head.fuse(taught.taps), Unrolled()
+        total, seen = features.new_zeros((), dtype=torch.float32), {}
+        places = torch.arange(batch.ids.shape[1], device=batch.ids.device).expand_as(batch.ids)
+        for step in range(self._steps):
+            ids = _ahead(batch.ids, 1 + step)
+            features, scored = self.head(ids, features, places + step, attend)
+            choice = _ahead(taught.choice, 1 + step)
+            wanted = _ahead(batch.answer, 2 + step)
+            inside = wanted & self.head.t2d[choice]
+            hidden = _ahead(taught.hidden, 1 + step)[inside]
+            part = soft_loss(scored[inside], self.head.lm_head.weight, hidden, self._teacher)
+            total = total + self._decay**step * part
+            seen[f"acc{step + 1}"] = self._accuracy(scored[wanted], choice[wanted])
+        return total, seen
+
+    @torch.no_grad()
+    def _accuracy(self, scored: Tensor, choice: Tensor) -> float:
+        guess = self.head.in_target(self.head.score(scored).argmax(-1))
+        return float((guess == choice).float().mean())
+
+
+def _ahead(values: Tensor, by: int) -> Tensor:
+    """Column t of `values` [B, T, …] becomes column t + `by`; the end is filled with zeros."""
+    return torch.cat([values[:, by:], torch.zeros_like(values[:, :by])], 1)

@@ -1,0 +1,112 @@
+"""The loop that every training runs in: schedule, mixed precision, progress, resuming."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from flybench.train.corpus import Batch
+
+STATE, LOG = "state.pt", "log.jsonl"
+Loss = Callable[[Batch], tuple[Tensor, dict[str, float]]]
+Epoch = Callable[[int], Iterator[Batch]]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """AdamW with a linear warm-up and a cosine down to `last` of the peak."""
+
+    steps: int
+    lr: float
+    warmup: float = 0.03
+    last: float = 0.1
+    clip: float = 0.5
+    save_every: int = 200
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step, as a share of the peak."""
+        warm = max(self.warmup * self.steps, 1)
+        if step < warm:
+            return (step + 1) / warm
+        done = (step - warm) / max(self.steps - warm, 1)
+        return self.last + (1 - self.last) * (1 + math.cos(math.pi * done)) / 2
+
+
+def optimise(module: nn.Module, loss: Loss, epoch: Epoch, schedule: Schedule, folder: Path) -> None:
+    """Train the parameters of `module` that want gradients; what `folder` holds is continued.
+
+    `epoch` gives the batches of an epoch, the same ones for the same number. Batches go where the
+    parameters are; on CUDA passes run in bf16, with fp32 parameters.
+    """
+    device = next(module.parameters()).device
+    wanted = [weight for weight in module.parameters() if weight.requires_grad]
+    optimiser = torch.optim.AdamW(wanted, lr=schedule.lr, betas=(0.9, 0.95), weight_decay=0)
+    state = _resume(module, optimiser, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    module.train()
+    bar = tqdm(total=schedule.steps, initial=state["step"], desc="train", disable=None)
+    with bar, (folder / LOG).open("a") as log:
+        for batch in _from(epoch, state):
+            if state["step"] >= schedule.steps:
+                break
+            for group in optimiser.param_groups:
+                group["lr"] = schedule.lr * schedule.rate(state["step"])
+            placed = Batch(*(part.to(device) for part in batch))
+            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+                value, seen = loss(placed)
+            optimiser.zero_grad(set_to_none=True)
+            value.backward()
+            torch.nn.utils.clip_grad_norm_(wanted, schedule.clip)
+            optimiser.step()
+            state["step"] += 1
+            state["batch"] += 1
+            log.write(json.dumps({"step": state["step"], "loss": float(value), **seen}) + "\n")
+            bar.set_postfix({k: f"{v:.3f}" for k, v in {"loss": float(value), **seen}.items()})
+            bar.update()
+            if state["step"] % schedule.save_every == 0 or state["step"] == schedule.steps:
+                log.flush()
+                _save(module, optimiser, state, folder)
+    module.eval()
+
+
+def _from(epoch: Epoch, state: dict[str, Any]) -> Iterator[Batch]:
+    """Batches without end, from where `state` stands, which counts epochs as they pass."""
+    while True:
+        for number, batch in enumerate(epoch(state["epoch"])):
+            if number >= state["batch"]:
+                yield batch
+        state["epoch"] += 1
+        state["batch"] = 0
+
+
+def _resume(module: nn.Module, optimiser: torch.optim.Optimizer, folder: Path) -> dict[str, Any]:
+    if not (folder / STATE).is_file():
+        return {"step": 0, "epoch": 0, "batch": 0}
+    found = torch.load(folder / STATE, map_location="cpu", weights_only=True)
+    named = dict(module.named_parameters())
+    with torch.no_grad():
+        for name, value in found["weights"].items():
+            named[name].copy_(value)
+    optimiser.load_state_dict(found["optimiser"])
+    place: dict[str, Any] = found["place"]
+    return place
+
+
+def _save(
+    module: nn.Module, optimiser: torch.optim.Optimizer, state: dict[str, Any], folder: Path
+) -> None:
+    """Written beside its place and moved, so that a kill leaves the old state or the new one."""
+    trained = {n: w.detach().cpu() for n, w in module.named_parameters() if w.requires_grad}
+    whole = {"weights": trained, "optimiser": optimiser.state_dict(), "place": dict(state)}
+    partial = folder / f"{STATE}.partial"
+    torch.save(whole, partial)
+    os.replace(partial, folder / STATE)

@@ -1,0 +1,38 @@
+"""Which ids a drafter may propose: the frequent ones, and how much of the text they cover."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class DraftVocabulary:
+    """`ids` [V_d] int64 of the target in rising order; `coverage` is their share of all tokens."""
+
+    ids: Tensor
+    coverage: float
+
+    @property
+    def d2t(self) -> Tensor:
+        """The target's id of a draft id, as an offset from it: [V_d]."""
+        return self.ids - torch.arange(len(self.ids))
+
+
+def frequent(texts: Iterable[Sequence[int]], size: int, vocab_size: int) -> DraftVocabulary:
+    """The `size` most frequent ids of `texts`; ties and unseen ids go by their number."""
+    counts = Counter(token for text in texts for token in text)
+    order = sorted(range(vocab_size), key=lambda token: (-counts[token], token))[:size]
+    covered = sum(counts[token] for token in order)
+    return DraftVocabulary(torch.tensor(sorted(order)), covered / max(counts.total(), 1))
+
+
+def coverage(ids: Tensor, texts: Iterable[Sequence[int]]) -> float:
+    """The share of tokens of other texts that are among `ids`."""
+    known = set(ids.tolist())
+    inside = [token in known for text in texts for token in text]
+    return sum(inside) / max(len(inside), 1)
