@@ -26,6 +26,8 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
                             what a step costs: by width, context and batch, beside its floors
   flybench latency --acceptance RUN [COSTS…] [--force]
                             the speed-up that a run's rounds would give at measured costs
+  flybench train-eagle3 model=NAME data=PROMPTS.jsonl [out=FOLDER] [train.NAME=…] [answers.NAME=…]
+                            a head for the target, from its own answers to these prompts
   flybench list models|methods|tasks [--config-dir DIR]
   flybench doctor           what this machine can run, and what to do about what it cannot
 
@@ -40,6 +42,7 @@ VERBS = {
     "score": "flybench.commands:score_command",
     "report": "flybench.commands:report_command",
     "latency": "flybench.latency.command:latency_command",
+    "train-eagle3": "flybench.train.command:train_eagle3_command",
     "list": "flybench.commands:list_command",
     "doctor": "flybench.doctor:doctor_command",
 }

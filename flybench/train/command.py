@@ -1,0 +1,146 @@
+"""`flybench train-eagle3`: a head for any target that fits, from prompts that it answers itself."""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from transformers import PreTrainedModel
+
+from flybench.checks import build, positive
+from flybench.compose import cells, parse_request
+from flybench.core import FlybenchError
+from flybench.decode import StopRule
+from flybench.engine.description import ModelInfo, describe
+from flybench.engine.eager import EagerModel, EagerTarget
+from flybench.engine.loading import load_model
+from flybench.engine.placement import use_threads
+from flybench.methods import AR, build_decoder
+from flybench.plan import check_devices
+from flybench.sampling import Sampling
+from flybench.tasks.chat import Chat
+from flybench.train.answers import BatchAnswerer, answer_all
+from flybench.train.card import head_card
+from flybench.train.corpus import Sample, read_corpus, write_corpus
+from flybench.train.head import HeadSettings, train_head
+
+CORPUS = "corpus.jsonl"
+Prompt = tuple[list[int], str]
+"""Its ids, and the domain that it is from."""
+
+
+@dataclass(frozen=True)
+class AnswerSettings:
+    """How the target answers: at most `max_new_tokens` each, `batch` prompts at a time."""
+
+    max_new_tokens: int = 256
+    batch: int = 64
+
+    def __post_init__(self) -> None:
+        positive("answers.max_new_tokens", self.max_new_tokens)
+        positive("answers.batch", self.batch)
+
+
+def train_eagle3_command(arguments: Sequence[str]) -> int:
+    """model=… data=PROMPTS.jsonl [out=FOLDER] [train.NAME=…] [answers.NAME=…]"""
+    given, rest = _own(arguments)
+    if "data" not in given:
+        raise FlybenchError(
+            "flybench train-eagle3 needs data=FILE, a file of JSON objects with a prompt, or "
+            "messages, one a line."
+        )
+    settings = build(HeadSettings, given.get("train", {}), "train")
+    how = build(AnswerSettings, given.get("answers", {}), "answers")
+    (config,) = cells(parse_request([*rest, "method=ar"]))
+    check_devices(config)
+    use_threads(config.engine)
+    info = describe(config.model.target)
+    prompts = read_prompts(Path(str(given["data"])), Chat(info.tokenizer, "auto"))
+    folder = Path(str(given.get("out", f"heads/{config.model.name}"))).expanduser()
+    target = load_model(info, config.engine)
+    corpus = _corpus(folder / CORPUS, target, info, prompts, how)
+    facts = train_head(target, corpus, sorted(info.eos_ids), settings, folder, info.ref.path)
+    (folder / "README.md").write_text(head_card(facts, str(given["data"])))
+    print(
+        f"τ of a chain of {facts['chain']} on {facts['prompts']} held-out prompts: "
+        f"{facts['tau']:.2f}\n\n{folder}"
+    )
+    print(f"Use it: flybench run model.eagle3={folder} method=eagle3 …", file=sys.stderr)
+    return 0
+
+
+def read_prompts(path: Path, chat: Chat) -> list[Prompt]:
+    """Prompts as the target reads them, and the domain that each names, or `prompts`.
+
+    Raises:
+        FlybenchError: the file is missing, or a line of it is something else.
+    """
+    found = []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise FlybenchError(f"data={path} cannot be read: check the path.") from error
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = json.loads(line)
+            messages = row.get("messages") or [{"role": "user", "content": row["prompt"]}]
+            ids = chat.encode(chat.render(messages))
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            raise FlybenchError(
+                f"line {number} of {path} is no JSON object with a prompt or messages: mend it."
+            ) from error
+        found.append((ids, str(row.get("domain", "prompts"))))
+    return found
+
+
+def _own(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """This verb's settings, as a tree, and what Hydra composes."""
+    own: dict[str, Any] = {}
+    rest = []
+    for argument in arguments:
+        name, equals, text = argument.partition("=")
+        group, dot, key = name.partition(".")
+        if equals and name in ("data", "out"):
+            own[name] = text
+        elif equals and dot and group in ("train", "answers"):
+            own.setdefault(group, {})[key] = yaml.safe_load(text)
+        else:
+            rest.append(argument)
+    return own, rest
+
+
+def _corpus(
+    path: Path, target: PreTrainedModel, info: ModelInfo, prompts: list[Prompt], how: AnswerSettings
+) -> list[Sample]:
+    """The answers that are there already, else new ones."""
+    if path.is_file():
+        corpus = read_corpus(path)
+        if [(sample.prompt, sample.domain) for sample in corpus] != prompts:
+            raise FlybenchError(
+                f"{path} holds answers to other prompts: set out= to another folder, or remove it."
+            )
+        return corpus
+    answers = _answers(target, info, [ids for ids, _ in prompts], how)
+    corpus = [Sample(ids, a, domain) for (ids, domain), a in zip(prompts, answers, strict=True)]
+    write_corpus(path, corpus)
+    return corpus
+
+
+def _answers(
+    target: PreTrainedModel, info: ModelInfo, prompts: list[list[int]], how: AnswerSettings
+) -> list[list[int]]:
+    """Greedy answers: in batches where the graph engine knows the model, else one by one."""
+    ends, most = sorted(info.eos_ids), how.max_new_tokens
+    vocab, longest = info.vocab_size, max(map(len, prompts)) + most
+    copied = copy.deepcopy(target)
+    if info.graph_refusal is None:
+        answerer = BatchAnswerer(copied, vocab, how.batch, longest, Sampling())
+        return answer_all(answerer, prompts, ends, most, how.batch)
+    decoder = build_decoder(AR, EagerTarget(EagerModel(copied, vocab)), None, Sampling())
+    return [decoder.decode(ids, StopRule(frozenset(ends), most)).ids for ids in prompts]
