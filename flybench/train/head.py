@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -131,8 +131,10 @@ def new_head(target: PreTrainedModel, words: DraftVocabulary) -> Eagle3Head:
     head.d2t.copy_(words.d2t)
     head.t2d.fill_(False).index_fill_(0, words.ids, True)
     head = head.to(target.device)
-    table: Tensor = target.get_input_embeddings().weight.data
-    output: Tensor = target.get_output_embeddings().weight.data
+    table, output = (
+        cast(Tensor, module.weight).data
+        for module in (target.get_input_embeddings(), target.get_output_embeddings())
+    )
     head.embed_tokens.weight = nn.Parameter(table, requires_grad=False)
     with torch.no_grad():
         head.lm_head.weight.copy_(output[words.ids.to(target.device)])
