@@ -1,0 +1,75 @@
+"""Writes prompts that the default pair's drafters are trained on; one JSON object a line.
+
+    python recipes/smollm2/write_prompts.py [--count 12000] [--gsm8k train.jsonl] > prompts.jsonl
+
+Every prompt is put together from `parts.yaml`, which was written for this purpose, but for those of
+GSM8K's training split, if its file is given. Nothing comes from a test set: GSM8K test, HumanEval,
+MT-Bench, MGSM, ACPBench and the demo task are held out entirely.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+PARTS: dict[str, list[Any]] = yaml.safe_load(Path(__file__).with_name("parts.yaml").read_text())
+
+
+def math(rng: random.Random) -> str:
+    """A small calculation in words."""
+    a, b = rng.sample(PARTS["names"], 2)
+    filled = {
+        **{"a": a, "b": b, "t": rng.choice(PARTS["things"]), "p": rng.choice(PARTS["places"])},
+        **{"x": rng.randint(10, 40), "y": rng.randint(2, 9), "z": rng.randint(2, 9)},
+        "w": 10 * rng.randint(9, 20),
+    }
+    question, ending = rng.choice(PARTS["sums"]), rng.choice(PARTS["endings"])
+    return f"{question.format(**filled)} {ending}".strip()
+
+
+def code(rng: random.Random) -> str:
+    """A function to be written."""
+    function = rng.choice(PARTS["functions"])
+    filled = {"f": function["name"], "v": function["arguments"], "d": function["does"]}
+    language = rng.choice(PARTS["languages"])
+    asking = rng.choice(PARTS["asking"])
+    return str(asking.format(**filled, D=filled["d"].capitalize(), language=language))
+
+
+def chat(rng: random.Random) -> str:
+    """Something to be written or explained."""
+    form = rng.choice(PARTS["forms"])
+    return str(form.format(t=rng.choice(PARTS["topics"]), a=rng.choice(PARTS["names"])))
+
+
+DOMAINS: dict[str, Callable[[random.Random], str]] = {"math": math, "code": code, "chat": chat}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=12000, help="drawn; fewer are different")
+    parser.add_argument("--gsm8k", type=Path, help="GSM8K's train.jsonl")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    rng = random.Random(options.seed)
+    rows = set()
+    for domain, write in DOMAINS.items():
+        for _ in range(options.count // len(DOMAINS)):
+            rows.add((domain, write(rng)))
+    if options.gsm8k is not None:
+        lines = options.gsm8k.read_text().splitlines()
+        rows |= {("gsm8k", json.loads(line)["question"]) for line in lines}
+    for domain, prompt in sorted(rows):
+        print(json.dumps({"domain": domain, "prompt": prompt}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

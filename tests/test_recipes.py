@@ -1,0 +1,33 @@
+"""The prompts that drafters are trained on: what they are, and what they must not be."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def written(*options: str) -> list[dict[str, str]]:
+    command = [sys.executable, str(ROOT / "recipes/smollm2/write_prompts.py"), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_prompts_are_whole_and_repeat(tmp_path: Path) -> None:
+    questions = tmp_path / "train.jsonl"
+    questions.write_text(json.dumps({"question": "How many?", "answer": "4"}) + "\n")
+    rows = written("--count", "300", "--gsm8k", str(questions))
+    assert {row["domain"] for row in rows} == {"math", "code", "chat", "gsm8k"}
+    assert {"domain": "gsm8k", "prompt": "How many?"} in rows
+    assert not any("{" in row["prompt"] for row in rows)
+    assert rows == written("--count", "300", "--gsm8k", str(questions))
+    assert rows != written("--count", "300", "--seed", "1")
+
+
+def test_the_demo_task_is_held_out() -> None:
+    demo = (ROOT / "flybench/tasks/data/demo.jsonl").read_text().splitlines()
+    asked = {turn for line in demo for turn in json.loads(line)["turns"]}
+    assert not asked & {row["prompt"] for row in written()}
