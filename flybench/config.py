@@ -31,6 +31,7 @@ class ModelRef:
     `path` is a hub id, a folder, a .gguf file, `package:NAME` (a GGUF inside an installed package)
     or `random:ARCH[:SEED]`. `skip_layers` [first, end) leaves a run of middle layers out;
     `quantize` stores the weights of linear layers in int8, int4 (torchao) or nf4 (bitsandbytes).
+    `vocab_trim` lets a draft model score that many frequent ids alone.
     `shape` names the architecture (`engine/shapes.py`), so that its cost is known without weights.
     """
 
@@ -41,10 +42,13 @@ class ModelRef:
     trust_remote_code: bool = False
     skip_layers: tuple[int, int] | None = None
     quantize: str | None = None
+    vocab_trim: int | None = None
     # It says what `path` already decides, so two models that differ in it alone are the same.
     shape: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        if self.vocab_trim is not None:
+            positive("model.draft.vocab_trim", self.vocab_trim)
         if self.quantize is not None:
             allow("model quantize", self.quantize, ("null", "int8", "int4", "nf4"))
             if self.path.startswith("random:"):
@@ -76,6 +80,11 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         named("model.name", self.name)
+        if self.target.vocab_trim is not None:
+            raise FlybenchError(
+                f"model.target.vocab_trim={self.target.vocab_trim} is not allowed: a target scores "
+                "every id, so set model.draft.vocab_trim."
+            )
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,10 @@ PROVENANCE = {"model", "task", "device", "engine", "retention_margin"}
 Noun = TypeVar("Noun")
 
 
+# Ids that a drafter of a part of the vocabulary may propose.
+DRAFT_IDS = "draft_ids.json"
+
+
 class RunFolder:
     """The files of one run. Records are keyed by sample and method; the last line of a key wins."""
 

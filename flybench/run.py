@@ -22,6 +22,7 @@ from flybench.measure import peak_memory_bytes, reset_peak_memory
 from flybench.methods import build_decoder
 from flybench.plan import Plan
 from flybench.ranks import rank, world_size
+from flybench.records import DRAFT_IDS
 from flybench.telemetry import open_sensors
 
 WARMUP_TOKENS = 32
@@ -83,6 +84,8 @@ def load_decoders(plan: Plan) -> dict[str, Decoder]:
         "draft": None if draft is None else asdict(draft),
     }
     plan.folder.amend_invocation(costs=costs)
+    if pair.draft_ids is not None:
+        plan.folder.write_json(DRAFT_IDS, pair.draft_ids.tolist())
     sampling = config.sampling.rule()
     if plan.engine.kind == "graph" and plan.device.type == "cuda" and not rank():
         print(

@@ -14,7 +14,7 @@ import pandas as pd
 
 from flybench.costs import LIMIT, bandwidth_limit, bytes_ratio, energy, round_costs
 from flybench.frames import methods_of, round_frame, sample_frame
-from flybench.records import RunFolder
+from flybench.records import DRAFT_IDS, RunFolder
 from flybench.stats import (
     Floats,
     accuracy_interval,
@@ -44,6 +44,7 @@ def summarise(folder: RunFolder) -> list[Row]:
         row |= _retention(baseline, samples, provenance["retention_margin"], method)
         row |= _speedups(baseline, samples, method)
         row |= _acceptance(samples, rounds)
+        row["draft_coverage"] = None if method == "ar" else draft_coverage(folder, baseline)
         row |= round_costs(plain, rounds, method)
         row |= bandwidth_limit(samples, provenance) if method == "ar" else dict.fromkeys(LIMIT)
         row |= {"bytes_ratio": None if method == "ar" else bytes_ratio(provenance)}
@@ -145,6 +146,15 @@ def _acceptance(samples: pd.DataFrame, rounds: pd.DataFrame) -> Row:
             phase[:-2]: 1000 * rounds[phase].mean() for phase in phases if len(rounds)
         },
     }
+
+
+def draft_coverage(folder: RunFolder, baseline: pd.DataFrame) -> float | None:
+    """The share of AR's tokens that the drafter could have proposed; None if it knows every id."""
+    known = folder.read_json(DRAFT_IDS)
+    if known is None or not len(baseline):
+        return None
+    tokens = np.concatenate(baseline["ids"].to_list())
+    return float(np.isin(tokens, known).mean()) if len(tokens) else None
 
 
 def _divergence(baseline: pd.DataFrame, samples: pd.DataFrame, method: str) -> Row:

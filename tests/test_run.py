@@ -78,6 +78,17 @@ def test_a_head_drafts_for_a_run(
         assert record.error is None
         assert ids == [turn.ids for turn in records[sample, "ar"].turns]
         assert {r.drafted for r in record.turns[0].rounds} in ({0}, {config.method.k})
+    ids = toys.head("llama").draft_ids.tolist()
+    tokens = [
+        token
+        for (_, name), r in records.items()
+        if name == "ar"
+        for t in r.turns
+        for token in t.ids
+    ]
+    rows = plan.folder.read_json("summary.json")
+    assert rows[1]["draft_coverage"] == sum(token in ids for token in tokens) / len(tokens)
+    assert rows[0]["draft_coverage"] is None
     provenance = plan.folder.read_json("provenance.json")
     assert set(provenance["models"]["head"]["files"]) == {"config.json", "model.safetensors"}
 

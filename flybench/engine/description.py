@@ -23,6 +23,7 @@ from flybench.engine.pairing import check_same_tokens, shared_vocab_size
 from flybench.engine.quantised import quantisation
 from flybench.engine.random_models import byte_tokenizer, random_model
 from flybench.engine.source import Source, fingerprint, local_folder, locate
+from flybench.engine.trimmed import frequent_ids
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,13 @@ class ModelInfo:
     windowed: bool
     key_heads: int
     quantisation: str | None
+
+    @property
+    def draft_ids(self) -> torch.Tensor | None:
+        """The ids that a trimmed draft model scores [V_d]; None for all."""
+        if self.ref.vocab_trim is None:
+            return None
+        return frequent_ids(self.tokenizer, self.ref.vocab_trim, self.vocab_size)
 
 
 def describe(ref: ModelRef) -> ModelInfo:

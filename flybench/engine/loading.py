@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import torch
+from torch import Tensor
 from transformers import AutoModelForCausalLM, PreTrainedModel
 from transformers.distributed.configuration_utils import DistributedConfig
 
-from flybench.config import EngineConfig, ModelRef
+from flybench.config import EngineConfig
 from flybench.core import FlybenchError
 from flybench.engine.base import CachedModel, Target
 from flybench.engine.description import ModelInfo, read_with
@@ -27,6 +28,7 @@ from flybench.engine.placement import Described, placed, resolve_dtype
 from flybench.engine.quantised import loading_options
 from flybench.engine.random_models import random_model
 from flybench.engine.source import local_folder
+from flybench.engine.trimmed import trim_output
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Pair:
     """A loaded pair with what each model reads for a token.
 
     `draft` and its footprint are None where the method needs neither a draft model nor a head.
+    `draft_ids` are the ids that it may propose, None for all.
     """
 
     target: Target
@@ -41,6 +44,7 @@ class Pair:
     dtype: torch.dtype
     target_footprint: Footprint
     draft_footprint: Footprint | None
+    draft_ids: Tensor | None = None
 
 
 def load_pair(
@@ -61,16 +65,21 @@ def load_pair(
     footprints = [footprint(model) for model in models]
     if head_source is not None:
         head = load_head(head_source.folder, models[0])
-        taps, footprints = head.config.taps, [footprints[0], head_footprint(head)]
-        on_target, _ = on_engine(models[:1], vocab_size, engine, max_length, taps)
-        drafting = HeadModel(head, max_length, engine.kind == "graph")
-        return Pair(on_target, drafting, models[0].dtype, *footprints)
+        on_target, _ = on_engine(models[:1], vocab_size, engine, max_length, head.config.taps)
+        drafting, reads = HeadModel(head, max_length, engine.kind == "graph"), head_footprint(head)
+        dtype, ids = models[0].dtype, head.draft_ids
+        return Pair(on_target, drafting, dtype, footprints[0], reads, ids)
     on_target, on_draft = on_engine(models, vocab_size, engine, max_length)
     small = None if draft is None else footprints[1]
-    return Pair(on_target, on_draft, models[0].dtype, footprints[0], small)
+    draft_ids = None if draft is None else draft.draft_ids
+    return Pair(on_target, on_draft, models[0].dtype, footprints[0], small, draft_ids)
 
 
 Info = TypeVar("Info", bound=Described, contravariant=True)
+
+
+# What is left out of a model after it is loaded.
+UNCUT: dict[str, Any] = {"skip_layers": None, "vocab_trim": None}
 
 
 class Load(Protocol[Info]):
@@ -87,11 +96,11 @@ def load_models(
     Several `ranks` have a part of the target each, and a whole draft each.
     """
     whole = load(target, sharded=ranks > 1)
-    models = [_skipping(whole, target.ref)]
+    models = [_cut(whole, target)]
     if draft is not None:
-        same = replace(draft.ref, skip_layers=None) == replace(target.ref, skip_layers=None)
+        same = replace(draft.ref, **UNCUT) == replace(target.ref, **UNCUT)
         base = same_weights(whole) if same and ranks == 1 else load(draft, sharded=False)
-        models.append(_skipping(base, draft.ref))
+        models.append(_cut(base, draft))
     return models
 
 
@@ -119,8 +128,11 @@ def on_engine(
     return EagerTarget(plain[0]), plain[1] if len(plain) > 1 else None
 
 
-def _skipping(model: PreTrainedModel, ref: ModelRef) -> PreTrainedModel:
-    return without_layers(model, *ref.skip_layers) if ref.skip_layers else model
+def _cut(model: PreTrainedModel, info: Described) -> PreTrainedModel:
+    """Without the layers and the rows of the output layer that its description leaves out."""
+    if info.ref.skip_layers:
+        model = without_layers(model, *info.ref.skip_layers)
+    return model if info.draft_ids is None else trim_output(model, info.draft_ids)
 
 
 def load_model(info: ModelInfo, engine: EngineConfig, sharded: bool = False) -> PreTrainedModel:

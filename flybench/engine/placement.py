@@ -33,6 +33,9 @@ class Described(Protocol):
     def windowed(self) -> bool: ...
 
     @property
+    def draft_ids(self) -> torch.Tensor | None: ...
+
+    @property
     def key_heads(self) -> int: ...
 
     @property

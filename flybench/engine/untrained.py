@@ -41,6 +41,12 @@ class Untrained:
         return windowed(self.config)
 
     @property
+    def draft_ids(self) -> torch.Tensor | None:
+        trim = self.ref.vocab_trim
+        size = self.config.get_text_config().vocab_size
+        return None if trim is None else torch.arange(min(trim, size))
+
+    @property
     def key_heads(self) -> int:
         return int(self.config.get_text_config().num_key_value_heads)
 

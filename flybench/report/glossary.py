@@ -96,6 +96,14 @@ GLOSSARY: dict[str, Entry] = {
     ),
     "tau_mean": Entry("τ mean", "tokens/round", "Mean over samples of N / R."),
     "accept_rate": Entry("accept rate", "%", "ΣA / ΣD.", 100, 1),
+    "draft_coverage": Entry(
+        "draft vocabulary",
+        "% of AR",
+        "AR's tokens that the drafter could propose / AR's tokens; for drafters of a part of the "
+        "vocabulary.",
+        100,
+        2,
+    ),
     "loose_per_1000": Entry(
         "loose tokens",
         "per 1000",

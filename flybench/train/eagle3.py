@@ -51,8 +51,7 @@ class HeadLesson(nn.Module):
         # In lists, so that the target's parameters are none of this module's.
         self._target, self._taps = [target], Taps(target, head.config.taps)
         self._steps, self._decay = steps, decay
-        ids = torch.arange(len(head.d2t), device=head.d2t.device) + head.d2t
-        self._teacher = target.get_output_embeddings().weight.detach()[ids]
+        self._teacher = target.get_output_embeddings().weight.detach()[head.draft_ids]
 
     def loss(self, batch: Batch) -> tuple[Tensor, dict[str, float]]:
         """Also the share of the target's choices that each step guesses, as `acc1`, `acc2`, …"""

@@ -69,8 +69,9 @@ def optimise(module: nn.Module, loss: Loss, epoch: Epoch, schedule: Schedule, fo
             optimiser.step()
             state["step"] += 1
             state["batch"] += 1
-            log.write(json.dumps({"step": state["step"], "loss": float(value), **seen}) + "\n")
-            bar.set_postfix({k: f"{v:.3f}" for k, v in {"loss": float(value), **seen}.items()})
+            seen = {"loss": float(value.detach()), **seen}
+            log.write(json.dumps({"step": state["step"], **seen}) + "\n")
+            bar.set_postfix({name: f"{figure:.3f}" for name, figure in seen.items()})
             bar.update()
             if state["step"] % schedule.save_every == 0 or state["step"] == schedule.steps:
                 log.flush()

@@ -163,6 +163,11 @@ class Eagle3Head(nn.Module):
         logits: Tensor = self.lm_head(normed)
         return logits
 
+    @property
+    def draft_ids(self) -> Tensor:
+        """The target's ids that the head may propose [V_d]."""
+        return torch.arange(len(self.d2t), device=self.d2t.device) + self.d2t
+
     def in_target(self, draft_ids: Tensor) -> Tensor:
         """Ids of the draft vocabulary as the target's ids."""
         return draft_ids + self.d2t[draft_ids]
