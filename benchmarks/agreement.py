@@ -12,15 +12,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import nn
-from transformers import LlamaConfig, PreTrainedModel
 
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
 from flybench.core import Decision, Draft, Generation, TargetView, Verdict
 from flybench.decode import StopRule
 from flybench.engine.base import CachedModel, Target
 from flybench.engine.eager import EagerModel, EagerTarget
-from flybench.engine.eagle3.head import Eagle3Head, HeadConfig
 from flybench.engine.eagle3.model import HeadModel
 from flybench.engine.graph.model import GraphModel
 from flybench.engine.graph.support import windowed
@@ -29,6 +26,8 @@ from flybench.engine.random_models import random_model
 from flybench.engine.shapes import random_weights, shape_config
 from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
+from flybench.train.head import new_head
+from flybench.train.vocabulary import DraftVocabulary
 
 GREEDY = Sampling()
 PROMPT = list(range(40, 72)) * 2
@@ -124,7 +123,8 @@ def check_head(arch: str, device: torch.device, new_tokens: int) -> dict[str, bo
     """A random EAGLE-3 head on both engines, and against AR: chains and, without windows, trees."""
     original = random_model(arch).to(device)  # type: ignore[arg-type]
     config = original.config
-    head = random_head(original)
+    everything = DraftVocabulary(torch.arange(config.vocab_size), coverage=1.0)
+    head = new_head(original, everything).requires_grad_(False)
     vocab, taps = config.vocab_size, head.config.taps
     plain = EagerTarget(EagerModel(original, vocab, taps))
     fast = GraphTarget(GraphModel(copy.deepcopy(original), vocab, 512, taps=taps))
@@ -144,22 +144,6 @@ def check_head(arch: str, device: torch.device, new_tokens: int) -> dict[str, bo
         same = [r.fates for r in eager.rounds] == [r.fates for r in graph.rounds]
         found[method.name] = same and eager.ids == graph.ids == expected
     return found
-
-
-def random_head(target: PreTrainedModel) -> Eagle3Head:
-    """Of the sizes of the target's own layers, for all of its vocabulary."""
-    config = target.config
-    sizes = ("hidden_size", "intermediate_size", "num_attention_heads", "num_key_value_heads")
-    layer = LlamaConfig(**{n: getattr(config, n) for n in sizes}, head_dim=config.head_dim)
-    taps = (1, 2, config.num_hidden_layers - 1)
-    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
-        torch.manual_seed(0)
-        head = Eagle3Head(HeadConfig(layer, config.hidden_size, config.vocab_size, None, taps))
-    head = head.to(target.device)
-    shared = (target.get_input_embeddings().weight, target.get_output_embeddings().weight)
-    for module, weight in zip((head.embed_tokens, head.lm_head), shared, strict=True):
-        module.weight = nn.Parameter(weight.data)  # type: ignore[union-attr]
-    return head.requires_grad_(False)
 
 
 def check_half(device: torch.device, new_tokens: int) -> dict[str, Any]:

@@ -248,7 +248,7 @@ class EngineConfig:
     dtype and device `auto` follow the machine; a model may set its own. `threads` None means every
     physical core that the process may use; `tp` is the number of ranks that share the target.
     `row_invariant`, on the graph engine, gives a token the same bits whether it is read alone or in
-    a draft; without it one token alone is read a little faster.
+    a draft; without it one token alone is read by faster products.
     """
 
     kind: str = "auto"

@@ -83,11 +83,6 @@ class Branches(NamedTuple):
             paths = (paths.float() @ paths.float()) > 0
         return cls(paths)
 
-    @property
-    def depths(self) -> Tensor:
-        """Nodes from the root down to each node, itself included: [N] int64."""
-        return self.ancestors.sum(1)
-
 
 @dataclass(frozen=True)
 class Draft:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from torch import Tensor, nn
 from transformers import PretrainedConfig, PreTrainedModel
 
-from flybench.engine.footprint import footprint
+from flybench.engine.footprint import footprint, head_width
 
 
 class Work(NamedTuple):
@@ -42,7 +42,7 @@ class Demand:
         config = model.config.get_text_config()
         known = footprint(model)
         heads = config.num_attention_heads
-        width = getattr(config, "head_dim", None) or config.hidden_size // heads
+        width = head_width(config)
         return cls(
             weight_bytes=known.weight_bytes,
             kv_bytes_per_token=known.kv_bytes_per_token,

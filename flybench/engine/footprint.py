@@ -67,10 +67,16 @@ def _has_experts(model: PreTrainedModel) -> bool:
     return any("expert" in name or "moe" in name for name, _ in model.named_modules())
 
 
+def head_width(config: PretrainedConfig) -> int:
+    """Numbers in one head's query or key; some configurations leave it to be derived."""
+    given: int | None = getattr(config, "head_dim", None)
+    return given or config.hidden_size // config.num_attention_heads
+
+
 def _kv_bytes_per_token(config: PretrainedConfig, itemsize: int) -> int | None:
     """2 (keys and values) · layers · heads of keys · width of a head · bytes of a number."""
     heads = getattr(config, "num_key_value_heads", None)
-    width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    width = head_width(config)
     # A list of heads differs from layer to layer; a configuration without any has names of its own.
     usual = isinstance(heads, int) and isinstance(width, int)
     if not usual or any(getattr(config, name, None) for name in OTHER_CACHES):

@@ -7,6 +7,7 @@ target pass, and the remaining layers were never trained to skip. Honest, and sl
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 
 from torch import nn
 from transformers import PreTrainedModel
@@ -42,7 +43,11 @@ def without_layers(model: PreTrainedModel, first: int, end: int) -> PreTrainedMo
             f"{type(model).__name__} does not keep its layers in model.layers, so skip_layers "
             "cannot leave any out: remove it."
         )
-    keep = kept_layers(model.config.num_hidden_layers, first, end)
+    return with_layers(model, kept_layers(model.config.num_hidden_layers, first, end))
+
+
+def with_layers(model: PreTrainedModel, keep: Sequence[int]) -> PreTrainedModel:
+    """A model of the layers `keep` of `model`, on its tensors."""
     draft = same_weights(model)
     layers = nn.ModuleList(draft.model.layers[index] for index in keep)
     for index, layer in enumerate(layers):

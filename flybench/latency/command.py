@@ -12,6 +12,7 @@ from flybench.arguments import Parser
 from flybench.checks import allow
 from flybench.compose import cells, parse_request
 from flybench.config import RunConfig, digest
+from flybench.core import FlybenchError
 from flybench.engine.placement import use_threads
 from flybench.latency.costs import FILE
 from flybench.latency.figure import figure
@@ -46,6 +47,11 @@ def latency_command(arguments: Sequence[str]) -> int:
 
 
 def _measure(config: RunConfig, weights: str) -> None:
+    if config.method.needs_head:
+        raise FlybenchError(
+            f"method={config.method.name} is not costed, since its head is no model with steps of "
+            "its own: cost the target with method=spd or method=lookup."
+        )
     device = check_devices(config)
     use_threads(config.engine)
     busy = busy_warnings(device)

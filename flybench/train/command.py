@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import sys
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from flybench.core import FlybenchError
 from flybench.decode import StopRule
 from flybench.engine.description import ModelInfo, describe
 from flybench.engine.eager import EagerModel, EagerTarget
+from flybench.engine.layer_skip import same_weights
 from flybench.engine.loading import load_model
 from flybench.engine.placement import use_threads
 from flybench.methods import AR, build_decoder
@@ -138,9 +138,9 @@ def _answers(
     """Greedy answers: in batches where the graph engine knows the model, else one by one."""
     ends, most = sorted(info.eos_ids), how.max_new_tokens
     vocab, longest = info.vocab_size, max(map(len, prompts)) + most
-    copied = copy.deepcopy(target)
     if info.graph_refusal is None:
-        answerer = BatchAnswerer(copied, vocab, how.batch, longest, Sampling())
+        # Training wants the target as it is, and the answerer rewires what it is given.
+        answerer = BatchAnswerer(same_weights(target), vocab, how.batch, longest, Sampling())
         return answer_all(answerer, prompts, ends, most, how.batch)
-    decoder = build_decoder(AR, EagerTarget(EagerModel(copied, vocab)), None, Sampling())
+    decoder = build_decoder(AR, EagerTarget(EagerModel(target, vocab)), None, Sampling())
     return [decoder.decode(ids, StopRule(frozenset(ends), most)).ids for ids in prompts]

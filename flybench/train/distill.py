@@ -15,31 +15,17 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from flybench.engine.eagle3.taps import Taps
+from flybench.engine.layer_skip import with_layers
 from flybench.train.corpus import Batch
 from flybench.train.laws import soft_loss, teach
 
 
 def student_of(target: PreTrainedModel, layers: Sequence[int]) -> PreTrainedModel:
     """A model of copies of these `layers` of the target; what is no layer they share, untrained."""
-    shared = {
-        id(tensor): tensor
-        for name, tensor in (*target.named_parameters(), *target.named_buffers())
-        if ".layers." not in name
-    }
-    whole = target.model.layers
-    target.model.layers = nn.ModuleList(whole[index] for index in layers)
-    try:
-        student = copy.deepcopy(target, memo=dict(shared))
-    finally:
-        target.model.layers = whole
-    for index, layer in enumerate(student.model.layers):
-        for module in layer.modules():
-            if hasattr(module, "layer_idx"):
-                setattr(module, "layer_idx", index)  # noqa: B010 - typed as a submodule
-    student.config.num_hidden_layers = len(layers)
-    student.model.norm = copy.deepcopy(target.model.norm)
-    for part in (student.model.layers, student.model.norm):
-        part.float().requires_grad_(True)
+    student = with_layers(target, layers)
+    for name in ("layers", "norm"):
+        own = copy.deepcopy(getattr(student.model, name)).float().requires_grad_(True)
+        setattr(student.model, name, own)
     return student
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -23,6 +22,7 @@ from flybench.engine.eagle3.checkpoint import load_head, save_head
 from flybench.engine.eagle3.head import Eagle3Head, HeadConfig
 from flybench.engine.eagle3.layout import default_taps
 from flybench.engine.eagle3.model import HeadModel
+from flybench.engine.footprint import head_width
 from flybench.measure import Clock
 from flybench.sampling import Sampling
 from flybench.train.corpus import Sample, batches, split
@@ -80,7 +80,8 @@ def train_head(
 ) -> dict[str, Any]:
     """Train, measure and save a head in `folder`; a run that was stopped there is continued.
 
-    `target` runs as transformers has it, and is not changed. Returns what the card tells.
+    `target` runs as transformers has it; it is tapped, and its weights are frozen. Returns what the
+    card tells.
     """
     train, held_out = split(corpus, settings.held_out, settings.seed)
     if not train or not held_out:
@@ -118,8 +119,7 @@ def new_head(target: PreTrainedModel, words: DraftVocabulary) -> Eagle3Head:
     rope = getattr(config, "rope_parameters", None) or {}
     layer = LlamaConfig(
         **{name: getattr(config, name) for name in sizes},
-        head_dim=getattr(config, "head_dim", None)
-        or config.hidden_size // config.num_attention_heads,
+        head_dim=head_width(config),
         rms_norm_eps=getattr(config, "rms_norm_eps", 1e-6),
         max_position_embeddings=config.max_position_embeddings,
         rope_parameters=rope.get("full_attention", rope) or None,
@@ -144,12 +144,10 @@ def new_head(target: PreTrainedModel, words: DraftVocabulary) -> Eagle3Head:
 def measure_head(
     target: PreTrainedModel, folder: Path, held_out: Sequence[Sample], ends: Sequence[int]
 ) -> dict[str, Any]:
-    """Tokens per target pass (τ) on held-out prompts, greedily, and whether answers stayed."""
+    """Tokens per pass of the target (τ) on held-out prompts, greedily."""
     head = load_head(folder, target)
     longest = max(len(s.prompt) + len(s.answer) for s in held_out) + 1
-    engine = EagerTarget(
-        EagerModel(copy.deepcopy(target), target.config.vocab_size, head.config.taps)
-    )
+    engine = EagerTarget(EagerModel(target, target.config.vocab_size, head.config.taps))
     drafter = Eagle3Drafter(HeadModel(head, longest, captured=False), Shape(CHAIN))
     clock = Clock(target.device)
     decoder = Decoder(engine, drafter, ExactVerifier(), CHAIN, Sampling(), clock)

@@ -130,7 +130,7 @@ def test_greedy_answers_are_those_of_plain_decoding(
 def test_a_prompt_longer_than_a_piece_is_read_whole() -> None:
     target, drafter = checked("llama", Shape(2))
     text = [i % 250 for i in range(PIECE + 100)]
-    drafter._model = HeadModel(drafter._head, len(text) + 10, captured=False)
+    drafter = Eagle3Drafter(HeadModel(drafter._head, len(text), captured=False), Shape(2))
     taps = target.prefill(text[:-1])
     drafter.start(text, taps, None)
     assert len(drafter.propose(text, 2)) == 2

@@ -20,6 +20,8 @@ from transformers.models.llama.modeling_llama import (
     apply_rotary_pos_emb,
 )
 
+from flybench.engine.footprint import head_width
+
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Attention of queries [B, H, T, D] with keys and values [B, KV, T, D] → [B, T, H · D]."""
 
@@ -49,7 +51,7 @@ class HeadConfig:
 
     @property
     def head_dim(self) -> int:
-        return self.layer.head_dim or self.layer.hidden_size // self.layer.num_attention_heads
+        return head_width(self.layer)
 
     @property
     def key_heads(self) -> int:

@@ -11,7 +11,7 @@ from flybench.engine.footprint import Footprint, stored_bytes
 
 
 class HeadModel:
-    """`head` with room for texts of `max_length` tokens (batch 1).
+    """`head` for texts of up to `max_length` tokens (batch 1); a drafter reserves the room.
 
     Where it is `captured`, a draft is replayed as one CUDA graph.
     """
@@ -21,7 +21,6 @@ class HeadModel:
         self.captured = captured
         self.device = head.fc.weight.device
         self._max_length = max_length
-        self.reserve(0)
 
     def reserve(self, scratch: int) -> None:
         """Start anew, with room for so many tokens behind the longest text."""

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from flybench.engine.footprint import head_width
 from flybench.engine.graph.capture import compiles
 from flybench.engine.graph.linears import rewire_linears
 from flybench.engine.kernels.attention import attend
@@ -105,7 +106,7 @@ def install(
 
 def _static_layer(model: PreTrainedModel, cursor: Cursor, slots: int, batch: int) -> StaticLayer:
     config = model.config
-    width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    width = head_width(config)
     heads = config.num_key_value_heads
     shape = (batch, heads, slots, width)
     keys = torch.zeros(shape, device=model.device, dtype=model.dtype)

@@ -16,6 +16,7 @@ from torch.distributed.tensor import DTensor
 from transformers import PreTrainedModel
 
 from flybench.core import FlybenchError
+from flybench.engine.footprint import head_width
 from flybench.ranks import rank, world_size
 
 COLUMNS = {"colwise"}
@@ -87,9 +88,7 @@ def shard(model: PreTrainedModel) -> PreTrainedModel:
         parent, _, child = name.rpartition(".")
         setattr(model.get_submodule(parent), child, _part(name, module, style))
     config, ranks = model.config, world_size()
-    config.head_dim = getattr(config, "head_dim", None) or (
-        config.hidden_size // config.num_attention_heads
-    )
+    config.head_dim = head_width(config)
     config.num_attention_heads //= ranks
     config.num_key_value_heads //= ranks
     return model
