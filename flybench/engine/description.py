@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from transformers import (
 
 from flybench.config import ModelConfig, ModelRef
 from flybench.core import FlybenchError
+from flybench.engine.borrowed import OwnLayers, borrows, read_layers
 from flybench.engine.graph.support import refusal, windowed
 from flybench.engine.layer_skip import kept_layers
 from flybench.engine.pairing import check_same_tokens, shared_vocab_size
@@ -32,7 +33,7 @@ class ModelInfo:
 
     `graph_refusal` says why the graph engine cannot run it, None if it can; `key_heads` is how many
     parts its attention can be split into; `quantisation` how its weights are stored, if in fewer
-    bits.
+    bits; `own_layers` what a draft has that borrows the rest from its target.
     """
 
     ref: ModelRef
@@ -47,10 +48,13 @@ class ModelInfo:
     windowed: bool
     key_heads: int
     quantisation: str | None
+    own_layers: OwnLayers | None = None
 
     @property
     def draft_ids(self) -> torch.Tensor | None:
         """The ids that a trimmed draft model scores [V_d]; None for all."""
+        if self.own_layers is not None:
+            return self.own_layers.ids[: self.ref.vocab_trim].sort().values
         if self.ref.vocab_trim is None:
             return None
         return frequent_ids(self.tokenizer, self.ref.vocab_trim, self.vocab_size)
@@ -70,6 +74,11 @@ def describe(ref: ModelRef) -> ModelInfo:
         generation: GenerationConfig | None = model.generation_config
     else:
         folder = local_folder(source)
+        if borrows(folder):
+            raise FlybenchError(
+                f"{ref.path} is a draft that borrows its target's embeddings, and no model: set "
+                "model.draft.path to it."
+            )
         tokenizer = read_with(AutoTokenizer, ref, folder)
         config = read_with(AutoConfig, ref, folder)
         known = (folder / "generation_config.json").is_file()
@@ -107,10 +116,31 @@ def describe_pair(config: ModelConfig, with_draft: bool) -> tuple[ModelInfo, Mod
     target = describe(config.target)
     if not with_draft or config.draft is None:
         return target, None, shared_vocab_size(target.tokenizer, target.vocab_size)
-    draft = describe(config.draft)
+    draft = _borrower(config.draft, target) or describe(config.draft)
     check_same_tokens(target.tokenizer, draft.tokenizer)
     sizes = (target.vocab_size, draft.vocab_size)
     return target, draft, shared_vocab_size(target.tokenizer, *sizes)
+
+
+def _borrower(ref: ModelRef, target: ModelInfo) -> ModelInfo | None:
+    """A draft that borrows from `target`, which it is like in all but its layers."""
+    source = locate(ref)
+    if source.kind not in ("hub", "folder") or not borrows(folder := local_folder(source)):
+        return None
+    for name in ("skip_layers", "quantize"):
+        if getattr(ref, name) is not None:
+            raise FlybenchError(
+                f"model.draft.{name}={getattr(ref, name)} is not allowed for {ref.path}, which "
+                f"borrows its target's embeddings: remove {name}."
+            )
+    return replace(
+        target,
+        ref=ref,
+        source=source,
+        files=fingerprint(source),
+        quantisation=None,
+        own_layers=read_layers(folder),
+    )
 
 
 def read_with(kind: Any, ref: ModelRef, folder: Path, **options: Any) -> Any:

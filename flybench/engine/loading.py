@@ -15,6 +15,7 @@ from transformers.distributed.configuration_utils import DistributedConfig
 from flybench.config import EngineConfig
 from flybench.core import FlybenchError
 from flybench.engine.base import CachedModel, Target
+from flybench.engine.borrowed import borrow
 from flybench.engine.description import ModelInfo, read_with
 from flybench.engine.eager import EagerModel, EagerTarget
 from flybench.engine.eagle3.checkpoint import HeadSource, load_head
@@ -98,10 +99,18 @@ def load_models(
     whole = load(target, sharded=ranks > 1)
     models = [_cut(whole, target)]
     if draft is not None:
-        same = replace(draft.ref, **UNCUT) == replace(target.ref, **UNCUT)
-        base = same_weights(whole) if same and ranks == 1 else load(draft, sharded=False)
-        models.append(_cut(base, draft))
+        models.append(_cut(_draft_base(whole, target, draft, load, ranks), draft))
     return models
+
+
+def _draft_base(
+    whole: PreTrainedModel, target: Info, draft: Info, load: Load[Info], ranks: int
+) -> PreTrainedModel:
+    """What a draft is cut from: weights of its own, or wholly or in part those of the target."""
+    if draft.own_layers is not None:
+        return borrow(whole, draft.own_layers)
+    same = replace(draft.ref, **UNCUT) == replace(target.ref, **UNCUT)
+    return same_weights(whole) if same and ranks == 1 else load(draft, sharded=False)
 
 
 def on_engine(

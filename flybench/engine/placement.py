@@ -10,6 +10,7 @@ import torch
 
 from flybench.config import EngineConfig, ModelRef
 from flybench.core import FlybenchError
+from flybench.engine.borrowed import OwnLayers
 from flybench.measure import computes_natively, physical_cores
 from flybench.ranks import local_rank, world_size
 
@@ -41,6 +42,9 @@ class Described(Protocol):
     @property
     def quantisation(self) -> str | None: ...
 
+    @property
+    def own_layers(self) -> OwnLayers | None: ...
+
 
 def choose_engine(
     engine: EngineConfig, infos: Sequence[Described], device: torch.device, tree: bool = False
@@ -55,7 +59,7 @@ def choose_engine(
             fit `engine.tp` or the target.
     """
     if engine.tp > 1 or world_size() > 1:
-        check_ranks(engine, infos[0])
+        check_ranks(engine, *infos)
         engine = replace(engine, kind="graph")
     if engine.kind == "eager" or (engine.kind == "auto" and device.type != "cuda"):
         return replace(engine, kind="eager"), None
@@ -85,8 +89,8 @@ def engine_label(engine: EngineConfig, infos: Sequence[Described]) -> str:
     return label
 
 
-def check_ranks(engine: EngineConfig, target: Described) -> None:
-    """Refuse a number of processes or a target that tensor parallelism cannot work with.
+def check_ranks(engine: EngineConfig, target: Described, draft: Described | None = None) -> None:
+    """Refuse a number of processes or models that tensor parallelism cannot work with.
 
     Raises:
         FlybenchError: it cannot.
@@ -112,6 +116,11 @@ def check_ranks(engine: EngineConfig, target: Described) -> None:
         raise FlybenchError(
             f"engine.tp={engine.tp} does not divide the {target.key_heads} key heads of "
             f"{target.ref.path}: choose a divisor of {target.key_heads}."
+        )
+    if draft is not None and draft.own_layers is not None:
+        raise FlybenchError(
+            f"engine.tp={engine.tp} with model.draft.path={draft.ref.path} is not allowed: no rank "
+            "has the whole embeddings that it borrows; set model.draft to a model of its own."
         )
 
 

@@ -1,5 +1,8 @@
 """Where a model's files are: a hub id, a folder, a GGUF file, a package, or random weights.
 
+`package:NAME` is the one GGUF file of an installed distribution, `package:NAME/FOLDER` a folder in
+an importable package.
+
 `locate` answers without loading a weight, `fingerprint` says which bytes they are. A GGUF file is
 turned once into a folder of safetensors in flybench's cache (`FLYBENCH_CACHE`, default
 `~/.cache/flybench`), keyed by the file's hash: reading GGUF takes seconds to minutes, reading the
@@ -17,7 +20,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import metadata
+from importlib import metadata, resources
 from pathlib import Path
 from typing import Literal
 
@@ -52,6 +55,9 @@ def locate(ref: ModelRef) -> Source:
     if scheme == "random":
         return Source("random", rest)
     if scheme == "package":
+        package, _, inside = rest.partition("/")
+        if inside:
+            return Source("folder", str(_package_folder(package, inside)))
         return Source("gguf", str(_package_gguf(rest)))
     if not ref.path:
         raise FlybenchError("A model's path is empty: give a hub id, a folder or a .gguf file.")
@@ -73,6 +79,20 @@ def locate(ref: ModelRef) -> Source:
             "org/name: check the path."
         )
     return Source("hub", ref.path, ref.revision)
+
+
+def _package_folder(package: str, inside: str) -> Path:
+    try:
+        folder = Path(str(resources.files(package).joinpath(inside)))
+    except ModuleNotFoundError:
+        raise FlybenchError(
+            f"The package {package} is not installed: check package:{package}/{inside}."
+        ) from None
+    if not (folder / "config.json").is_file():
+        raise FlybenchError(
+            f"The package {package} has no model in {inside}: check package:{package}/{inside}."
+        )
+    return folder
 
 
 def _package_gguf(package: str) -> Path:

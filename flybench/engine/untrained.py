@@ -31,6 +31,7 @@ class Untrained:
     # What checkpoints of these architectures have.
     stored_dtype: torch.dtype = torch.bfloat16
     quantisation: str | None = None
+    own_layers: None = None
 
     @property
     def graph_refusal(self) -> str | None:

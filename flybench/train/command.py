@@ -68,7 +68,7 @@ def train_eagle3_command(arguments: Sequence[str]) -> int:
     facts = train_head(target, corpus, sorted(info.eos_ids), settings, folder, info.ref.path)
     (folder / "README.md").write_text(head_card(facts, str(given["data"])))
     print(
-        f"τ of a chain of {facts['chain']} on {facts['prompts']} held-out prompts: "
+        f"τ of a chain of {facts['k']} on {facts['prompts']} held-out prompts: "
         f"{facts['tau']:.2f}\n\n{folder}"
     )
     print(f"Use it: flybench run model.eagle3={folder} method=eagle3 …", file=sys.stderr)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
-from tqdm import tqdm
 from transformers import LlamaConfig, PreTrainedModel
 
 from flybench.checks import positive
-from flybench.core import FlybenchError
-from flybench.decode import Decoder, StopRule
+from flybench.decode import Decoder
 from flybench.draft.eagle3 import Eagle3Drafter, Shape
 from flybench.engine.eager import EagerModel, EagerTarget
 from flybench.engine.eagle3.checkpoint import load_head, save_head
@@ -25,49 +23,25 @@ from flybench.engine.eagle3.model import HeadModel
 from flybench.engine.footprint import head_width
 from flybench.measure import Clock
 from flybench.sampling import Sampling
-from flybench.train.corpus import Sample, batches, split
+from flybench.train.corpus import Sample
 from flybench.train.eagle3 import HeadLesson
-from flybench.train.optimise import Schedule, optimise
-from flybench.train.vocabulary import DraftVocabulary, coverage, frequent
+from flybench.train.lessons import Lessons, Settings
+from flybench.train.vocabulary import DraftVocabulary
 from flybench.verify.exact import ExactVerifier
 
 CHAIN = 5
 
 
 @dataclass(frozen=True)
-class HeadSettings:
-    """How a head is trained: `steps` of `batch_tokens` each, with texts cut at `longest` tokens.
+class HeadSettings(Settings):
+    """Training-time test takes `unroll` steps, of which step j weighs decay^j."""
 
-    Training-time test takes `unroll` steps, of which step j weighs decay^j. A share `held_out` of
-    the prompts is not trained on, and `measured` of these are decoded in the end.
-    """
-
-    draft_vocab_size: int = 8192
-    steps: int = 2000
-    lr: float = 6e-4
-    batch_tokens: int = 16384
-    longest: int = 1024
     unroll: int = 4
     decay: float = 0.8
-    held_out: float = 0.05
-    measured: int = 20
-    seed: int = 0
-    save_every: int = 200
 
     def __post_init__(self) -> None:
-        for name in (
-            "draft_vocab_size",
-            "steps",
-            "batch_tokens",
-            "longest",
-            "unroll",
-            "save_every",
-        ):
-            positive(f"train.{name}", getattr(self, name))
-        if not 0 < self.held_out < 1:
-            raise FlybenchError(
-                f"train.held_out={self.held_out:g} is not allowed: use a share between 0 and 1."
-            )
+        super().__post_init__()
+        positive("train.unroll", self.unroll)
 
 
 def train_head(
@@ -76,38 +50,22 @@ def train_head(
     ends: Sequence[int],
     settings: HeadSettings,
     folder: Path,
-    verifier: str,
+    name: str,
 ) -> dict[str, Any]:
     """Train, measure and save a head in `folder`; a run that was stopped there is continued.
 
     `target` runs as transformers has it; it is tapped, and its weights are frozen. Returns what the
     card tells.
     """
-    train, held_out = split(corpus, settings.held_out, settings.seed)
-    if not train or not held_out:
-        raise FlybenchError(
-            f"{len(corpus)} answers are too few to hold {settings.held_out:.0%} of them out: give "
-            "more prompts."
-        )
+    lessons = Lessons.of(corpus, target, settings)
     target.requires_grad_(False)
-    size = min(settings.draft_vocab_size, target.config.vocab_size)
-    words = frequent((sample.answer for sample in train), size, target.config.vocab_size)
     torch.manual_seed(settings.seed)
-    head = new_head(target, words)
+    head = new_head(target, lessons.words)
     lesson = HeadLesson(head, target, settings.unroll, settings.decay)
-    limits = (settings.batch_tokens, settings.longest)
-    schedule = Schedule(settings.steps, settings.lr, save_every=settings.save_every)
-    optimise(head, lesson.loss, lambda epoch: batches(train, *limits, epoch), schedule, folder)
-    save_head(head.to(target.dtype), folder, verifier, CHAIN)
-    facts = {
-        "target": verifier,
-        "answers": {"trained": len(train), "held_out": len(held_out)},
-        "answer_tokens": sum(len(sample.answer) for sample in train),
-        "coverage": words.coverage,
-        "held_out_coverage": coverage(words.ids, (sample.answer for sample in held_out)),
-        "settings": asdict(settings),
-        **measure_head(target, folder, held_out[: settings.measured], ends),
-    }
+    lessons.learn(head, lesson.loss, folder)
+    save_head(head.to(target.dtype), folder, name, CHAIN)
+    measured = lessons.measure(_decoder(target, load_head(folder, target), settings.longest), ends)
+    facts = lessons.facts(name) | measured
     (folder / "training.json").write_text(json.dumps(facts, indent=2) + "\n")
     return facts
 
@@ -141,20 +99,8 @@ def new_head(target: PreTrainedModel, words: DraftVocabulary) -> Eagle3Head:
     return head
 
 
-def measure_head(
-    target: PreTrainedModel, folder: Path, held_out: Sequence[Sample], ends: Sequence[int]
-) -> dict[str, Any]:
-    """Tokens per pass of the target (τ) on held-out prompts, greedily."""
-    head = load_head(folder, target)
-    longest = max(len(s.prompt) + len(s.answer) for s in held_out) + 1
+def _decoder(target: PreTrainedModel, head: Eagle3Head, longest: int) -> Decoder:
     engine = EagerTarget(EagerModel(target, target.config.vocab_size, head.config.taps))
-    drafter = Eagle3Drafter(HeadModel(head, longest, captured=False), Shape(CHAIN))
+    drafter = Eagle3Drafter(HeadModel(head, longest + 1, captured=False), Shape(CHAIN))
     clock = Clock(target.device)
-    decoder = Decoder(engine, drafter, ExactVerifier(), CHAIN, Sampling(), clock)
-    tokens = rounds = 0
-    for sample in tqdm(held_out, desc="measure", disable=None):
-        stop = StopRule(frozenset(ends), len(sample.answer))
-        found = decoder.decode(sample.prompt, stop)
-        tokens += len(found.ids)
-        rounds += len(found.rounds)
-    return {"chain": CHAIN, "tau": tokens / rounds, "prompts": len(held_out)}
+    return Decoder(engine, drafter, ExactVerifier(), CHAIN, Sampling(), clock)

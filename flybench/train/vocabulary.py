@@ -12,15 +12,20 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class DraftVocabulary:
-    """`ids` [V_d] int64 of the target in rising order; `coverage` is their share of all tokens."""
+    """`by_frequency` [V_d] int64 are ids of the target; `coverage` is their share of all tokens."""
 
-    ids: Tensor
+    by_frequency: Tensor
     coverage: float
+
+    @property
+    def ids(self) -> Tensor:
+        """The same in rising order [V_d]."""
+        return self.by_frequency.sort().values
 
     @property
     def d2t(self) -> Tensor:
         """The target's id of a draft id, as an offset from it: [V_d]."""
-        return self.ids - torch.arange(len(self.ids))
+        return self.ids - torch.arange(len(self.by_frequency))
 
 
 def frequent(texts: Iterable[Sequence[int]], size: int, vocab_size: int) -> DraftVocabulary:
@@ -28,7 +33,7 @@ def frequent(texts: Iterable[Sequence[int]], size: int, vocab_size: int) -> Draf
     counts = Counter(token for text in texts for token in text)
     order = sorted(range(vocab_size), key=lambda token: (-counts[token], token))[:size]
     covered = sum(counts[token] for token in order)
-    return DraftVocabulary(torch.tensor(sorted(order)), covered / max(counts.total(), 1))
+    return DraftVocabulary(torch.tensor(order), covered / max(counts.total(), 1))
 
 
 def coverage(ids: Tensor, texts: Iterable[Sequence[int]]) -> float:

@@ -2,19 +2,24 @@
 
     python recipes/smollm2/pair.py answers --target FOLDER --prompts prompts.jsonl --out OUT
     python recipes/smollm2/pair.py head --target FOLDER --out OUT [--steps 3000]
+    python recipes/smollm2/pair.py draft --target FOLDER --out OUT [--steps 3000]
 
 FOLDER holds the model. `answers` lets it write prompts of its own too (the opening of a user's turn
-is given, and it goes on: Magpie, arXiv 2406.08464), then answer all of them, greedily and once more
-by sampling. `head` trains an EAGLE-3 head and goes on where it was stopped. Meant for a GPU;
-neither Hydra nor lm-eval is needed.
+is given, and it goes on: Magpie, arXiv 2406.08464), puts solved problems before some that have
+solutions, then lets it answer all of them, greedily and once more by sampling. `head` trains an
+EAGLE-3 head and `draft` a draft model of three layers; both go on where they were stopped. Meant
+for a GPU; neither Hydra nor lm-eval is needed.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +30,16 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 from flybench.sampling import Sampling
 from flybench.tasks.chat import Chat
 from flybench.train.answers import BatchAnswerer, answer_all
-from flybench.train.card import head_card
+from flybench.train.card import draft_card, head_card
 from flybench.train.corpus import Sample, read_corpus, write_corpus
+from flybench.train.draft import DraftSettings, train_draft
 from flybench.train.head import HeadSettings, train_head
 
 NAME = "SmolLM2-135M-Instruct"
 LONGEST_PROMPT = 160
+SHOWN = (
+    448  # tokens of every prompt with two solved problems: one length, so that they share batches
+)
 PROMPTING, ANSWERING = Sampling(1.0, top_p=0.95), (Sampling(), Sampling(0.7))
 
 
@@ -38,7 +47,7 @@ class Target:
     """The model with its tokenizer, which answers in batches."""
 
     def __init__(self, folder: Path, batch: int, answer_tokens: int) -> None:
-        self._batch, self._longest = batch, LONGEST_PROMPT + answer_tokens
+        self._batch, self._longest = batch, SHOWN + answer_tokens
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         dtype = torch.bfloat16 if self.device == "cuda" else torch.float32
         model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
@@ -47,8 +56,11 @@ class Target:
         self.chat = Chat(tokenizer, "auto")
         self.ends = [int(tokenizer.eos_token_id)]
 
-    def asked(self, prompt: str) -> list[int]:
-        return self.chat.encode(self.chat.render([{"role": "user", "content": prompt}]))
+    def asked(self, *turns: str) -> list[int]:
+        """The user's prompt, or turns of both that end with the user's."""
+        roles = itertools.cycle(("user", "assistant"))
+        messages = [{"role": r, "content": t} for r, t in zip(roles, turns, strict=False)]
+        return self.chat.encode(self.chat.render(messages))
 
     def opened(self, opening: str) -> list[int]:
         """A user's turn that only begins."""
@@ -77,6 +89,26 @@ def own_prompts(target: Target, count: int) -> list[str]:
     return sorted({text.strip() for text in whole if len(text.strip()) > 8})
 
 
+def shown(target: Target, rows: list[dict[str, str]], count: int) -> list[list[int]]:
+    """Problems behind two solved ones, as few-shot tasks put them, all of `SHOWN` tokens."""
+    rng = random.Random(2)
+    pairs = [(f"Question: {row['prompt']}\nAnswer:", row["solution"]) for row in rows]
+    last = pairs[0][0]
+    alone = len(target.asked(last))
+    costs = [len(target.asked(*pair, last)) - alone for pair in pairs]
+    by_cost: dict[int, list[tuple[str, str]]] = {}
+    for pair, cost in zip(pairs, costs, strict=True):
+        by_cost.setdefault(cost, []).append(pair)
+    found = []
+    for _ in range(count):
+        (question, _), first = rng.choice(pairs), rng.randrange(len(pairs))
+        room = SHOWN - len(target.asked(question)) - costs[first]
+        second = rng.choice(by_cost.get(room, [pairs[first]]))
+        if question not in (pairs[first][0], second[0]):
+            found.append(target.asked(*pairs[first], *second, question))
+    return [ids for ids in found if len(ids) == SHOWN]
+
+
 def answers(options: argparse.Namespace) -> None:
     """Prompts of every domain with the target's answers, as OUT/corpus.jsonl."""
     target = Target(options.target, options.batch, options.answer_tokens)
@@ -85,6 +117,8 @@ def answers(options: argparse.Namespace) -> None:
     pairs += [(prompt, "own") for prompt in own_prompts(target, options.own)]
     asked = [(target.asked(prompt), domain) for prompt, domain in pairs]
     asked = [(ids, domain) for ids, domain in asked if len(ids) <= LONGEST_PROMPT]
+    solved = [row for row in rows if "solution" in row]
+    asked += [(ids, "gsm8k shown") for ids in shown(target, solved, options.shown if solved else 0)]
     samples = []
     for sampling in ANSWERING:
         found = target.write([ids for ids, _ in asked], options.answer_tokens, sampling)
@@ -96,31 +130,57 @@ def answers(options: argparse.Namespace) -> None:
 
 def head(options: argparse.Namespace) -> None:
     """The EAGLE-3 head, in OUT/head."""
+    settings = HeadSettings(**common(options))
+    learn(options, "head", partial(train_head, settings=settings), head_card)
+
+
+def draft(options: argparse.Namespace) -> None:
+    """The draft model, in OUT/draft."""
+    settings = DraftSettings(**common(options))
+    learn(options, "draft", partial(train_draft, settings=settings), draft_card)
+
+
+def common(options: argparse.Namespace) -> dict[str, Any]:
+    names = ("steps", "lr", "batch_tokens", "measured")
+    given = {name: getattr(options, name) for name in names}
+    return given | {
+        "draft_vocab_size": options.vocabulary,
+        "longest": SHOWN + options.answer_tokens,
+    }
+
+
+def learn(
+    options: argparse.Namespace,
+    name: str,
+    train: Callable[..., dict[str, Any]],
+    card: Callable[[dict[str, Any], str], str],
+) -> None:
+    """Train a drafter in OUT/`name`, and write its card."""
     target = Target(options.target, options.batch, options.answer_tokens)
-    settings = HeadSettings(
-        options.vocabulary, options.steps, options.lr, options.batch_tokens, longest=512
-    )
-    corpus, folder = read_corpus(options.out / "corpus.jsonl"), options.out / "head"
-    facts = train_head(target.model, corpus, target.ends, settings, folder, NAME)
-    (folder / "README.md").write_text(head_card(facts, "recipes/smollm2/write_prompts.py"))
-    print(json.dumps({name: facts[name] for name in ("tau", "chain", "coverage", "prompts")}))
+    corpus, folder = read_corpus(options.out / "corpus.jsonl"), options.out / name
+    facts = train(target.model, corpus, target.ends, folder=folder, name=NAME)
+    (folder / "README.md").write_text(card(facts, "recipes/smollm2/write_prompts.py"))
+    shown = ("tau", "tau_by_domain", "k", "coverage", "prompts")
+    print(json.dumps({name: facts[name] for name in shown}))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("step", choices=("answers", "head"))
+    parser.add_argument("step", choices=("answers", "head", "draft"))
     parser.add_argument("--target", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--prompts", type=Path)
-    parser.add_argument("--own", type=int, default=30000, help="prompts that the target begins")
+    parser.add_argument("--own", type=int, default=20000, help="prompts that the target begins")
+    parser.add_argument("--shown", type=int, default=6000, help="tries at few-shot prompts")
     parser.add_argument("--answer-tokens", type=int, default=256)
     parser.add_argument("--batch", type=int, default=256)
-    parser.add_argument("--vocabulary", type=int, default=8192)
+    parser.add_argument("--vocabulary", type=int, default=6144)
     parser.add_argument("--steps", type=int, default=3000)
-    parser.add_argument("--lr", type=float, default=6e-4)
+    parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--batch-tokens", type=int, default=32768)
+    parser.add_argument("--measured", type=int, default=60, help="held-out prompts to decode")
     options = parser.parse_args()
-    {"answers": answers, "head": head}[options.step](options)
+    {"answers": answers, "head": head, "draft": draft}[options.step](options)
     return 0
 
 

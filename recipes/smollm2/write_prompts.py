@@ -3,8 +3,8 @@
     python recipes/smollm2/write_prompts.py [--count 12000] [--gsm8k train.jsonl] > prompts.jsonl
 
 Every prompt is put together from `parts.yaml`, which was written for this purpose, but for those of
-GSM8K's training split, if its file is given. Nothing comes from a test set: GSM8K test, HumanEval,
-MT-Bench, MGSM, ACPBench and the demo task are held out entirely.
+GSM8K's training split, if its file is given; these come with their solutions. Nothing comes from a
+test set: GSM8K test, HumanEval, MT-Bench, MGSM, ACPBench and the demo task are held out entirely.
 """
 
 from __future__ import annotations
@@ -63,11 +63,13 @@ def main() -> int:
     for domain, write in DOMAINS.items():
         for _ in range(options.count // len(DOMAINS)):
             rows.add((domain, write(rng)))
-    if options.gsm8k is not None:
-        lines = options.gsm8k.read_text().splitlines()
-        rows |= {("gsm8k", json.loads(line)["question"]) for line in lines}
     for domain, prompt in sorted(rows):
         print(json.dumps({"domain": domain, "prompt": prompt}))
+    if options.gsm8k is not None:
+        for line in options.gsm8k.read_text().splitlines():
+            row = json.loads(line)
+            found = {"prompt": row["question"], "solution": row["answer"]}
+            print(json.dumps({"domain": "gsm8k"} | found))
     return 0
 
 

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import torch
 from torch.utils._pytree import tree_map
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Replay(Generic[T]):
+    """A recorded graph with what it must not outlive: its addresses are those of `work`'s tensors,
+    and of its `output`'s."""
+
+    graph: torch.cuda.CUDAGraph
+    work: Callable[[], T]
+    output: T
+
+    def __call__(self) -> T:
+        self.graph.replay()
+        return self.output
 
 
 def compiles(device: torch.device) -> bool:
@@ -39,11 +54,7 @@ def _captured(work: Callable[[], T], device: torch.device) -> Callable[[], T]:
     with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
         output = work()
 
-    def replay() -> T:
-        graph.replay()
-        return output
-
-    return replay
+    return Replay(graph, work, output)
 
 
 def _repeated(work: Callable[[], T]) -> Callable[[], T]:

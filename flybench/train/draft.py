@@ -1,0 +1,75 @@
+"""From a corpus of a target's answers to a small draft model for it that borrows its embeddings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel
+
+from flybench.checks import positive
+from flybench.config import DraftConfig, MethodConfig
+from flybench.core import FlybenchError
+from flybench.engine.borrowed import borrow, read_layers, save_layers
+from flybench.engine.eager import EagerModel, EagerTarget
+from flybench.engine.trimmed import trim_output
+from flybench.methods import build_decoder
+from flybench.sampling import Sampling
+from flybench.train.corpus import Sample
+from flybench.train.distill import DraftLesson, student_of
+from flybench.train.lessons import Lessons, Settings
+
+SPD = MethodConfig("spd", 8, DraftConfig("model"))
+
+
+@dataclass(frozen=True)
+class DraftSettings(Settings):
+    """The draft begins as a copy of these `layers` of the target."""
+
+    layers: tuple[int, ...] = (0, 1, 2)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("the number of train.layers", len(self.layers))
+
+
+def train_draft(
+    target: PreTrainedModel,
+    corpus: Sequence[Sample],
+    ends: Sequence[int],
+    settings: DraftSettings,
+    folder: Path,
+    name: str,
+) -> dict[str, Any]:
+    """Train, measure and save a draft model in `folder`; a stopped run is continued.
+
+    `target`, whose weights are frozen, runs as transformers has it. Returns what the card tells.
+
+    Raises:
+        FlybenchError: there are too few answers, or the target lacks a layer.
+    """
+    total = target.config.num_hidden_layers
+    if any(not -total <= layer < total for layer in settings.layers):
+        raise FlybenchError(
+            f"train.layers={list(settings.layers)} is not allowed: {name} has {total} layers, "
+            f"0 to {total - 1}; negative numbers count from the end."
+        )
+    lessons = Lessons.of(corpus, target, settings)
+    target.requires_grad_(False)
+    torch.manual_seed(settings.seed)
+    student = student_of(target, [layer % total for layer in settings.layers])
+    lesson = DraftLesson(student, target, lessons.words.ids.to(target.device))
+    lessons.learn(student, lesson.loss, folder)
+    save_layers(student, lessons.words.by_frequency, folder, name)
+    own = read_layers(folder)
+    draft = trim_output(borrow(target, own), own.ids.sort().values)
+    vocab = target.config.vocab_size
+    engine = EagerTarget(EagerModel(target, vocab))
+    decoder = build_decoder(SPD, engine, EagerModel(draft, vocab), Sampling())
+    facts = lessons.facts(name) | lessons.measure(decoder, ends)
+    (folder / "training.json").write_text(json.dumps(facts, indent=2) + "\n")
+    return facts

@@ -1,0 +1,116 @@
+"""What every training of a drafter begins and ends with: texts apart, words to score, a measure."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+from tqdm import tqdm
+from transformers import PreTrainedModel
+
+from flybench.checks import positive
+from flybench.core import FlybenchError
+from flybench.decode import Decoder, StopRule
+from flybench.train.corpus import Sample, batches, split
+from flybench.train.optimise import Loss, Schedule, optimise
+from flybench.train.vocabulary import DraftVocabulary, coverage, frequent
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`steps` of about `batch_tokens` each, with texts cut at `longest` tokens.
+
+    The drafter may propose `draft_vocab_size` ids. A share `held_out` of the prompts is not trained
+    on, and `measured` of these are decoded in the end.
+    """
+
+    draft_vocab_size: int = 8192
+    steps: int = 2000
+    lr: float = 6e-4
+    batch_tokens: int = 16384
+    longest: int = 1024
+    held_out: float = 0.05
+    measured: int = 20
+    seed: int = 0
+    save_every: int = 200
+
+    def __post_init__(self) -> None:
+        for name in ("draft_vocab_size", "steps", "batch_tokens", "longest", "save_every"):
+            positive(f"train.{name}", getattr(self, name))
+        if not 0 < self.held_out < 1:
+            raise FlybenchError(
+                f"train.held_out={self.held_out:g} is not allowed: use a share between 0 and 1."
+            )
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """A target's answers, those that are learned and those that are not, and the frequent ids."""
+
+    train: list[Sample]
+    held_out: list[Sample]
+    words: DraftVocabulary
+    settings: Settings
+
+    @classmethod
+    def of(cls, corpus: Sequence[Sample], target: PreTrainedModel, settings: Settings) -> Lessons:
+        """Raises:
+        FlybenchError: there are too few answers.
+        """
+        train, held_out = split(corpus, settings.held_out, settings.seed)
+        if not train or not held_out:
+            raise FlybenchError(
+                f"{len(corpus)} answers are too few to hold {settings.held_out:.0%} of them out: "
+                "give more prompts."
+            )
+        vocab = target.config.vocab_size
+        size = min(settings.draft_vocab_size, vocab)
+        words = frequent((sample.answer for sample in train), size, vocab)
+        return cls(train, held_out, words, settings)
+
+    def learn(self, module: nn.Module, loss: Loss, folder: Path) -> None:
+        """Train `module`, going on with what `folder` holds."""
+        settings = self.settings
+        limits = (settings.batch_tokens, settings.longest)
+        schedule = Schedule(settings.steps, settings.lr, save_every=settings.save_every)
+        optimise(module, loss, lambda epoch: batches(self.train, *limits, epoch), schedule, folder)
+
+    def facts(self, target: str) -> dict[str, Any]:
+        """What a card tells of them."""
+        ids = self.words.ids
+        return {
+            "target": target,
+            "answers": {"trained": len(self.train), "held_out": len(self.held_out)},
+            "prompts_by_domain": dict(
+                Counter(domain for _, domain in {(tuple(s.prompt), s.domain) for s in self.train})
+            ),
+            "answer_tokens": sum(len(sample.answer) for sample in self.train),
+            "coverage": self.words.coverage,
+            "held_out_coverage": coverage(ids, (sample.answer for sample in self.held_out)),
+            "settings": asdict(self.settings),
+        }
+
+    def measure(self, decoder: Decoder, ends: Sequence[int]) -> dict[str, Any]:
+        """Tokens per pass of the target (τ) on held-out prompts, in all and by their domain."""
+        longest = {tuple(sample.prompt): sample for sample in self.held_out}
+        prompts = sorted(longest.values(), key=lambda sample: sample.prompt)
+        random.Random(self.settings.seed).shuffle(prompts)
+        tokens: Counter[str] = Counter()
+        rounds: Counter[str] = Counter()
+        prompts = prompts[: self.settings.measured]
+        for sample in tqdm(prompts, desc="measure", disable=None):
+            stop = StopRule(frozenset(ends), len(sample.answer))
+            found = decoder.decode(sample.prompt, stop)
+            tokens[sample.domain] += len(found.ids)
+            rounds[sample.domain] += len(found.rounds)
+        return {
+            "k": decoder.k,
+            "tau": tokens.total() / rounds.total(),
+            "tau_by_domain": {name: tokens[name] / rounds[name] for name in sorted(tokens)},
+            "prompts": len(prompts),
+        }
