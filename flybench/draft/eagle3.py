@@ -78,7 +78,7 @@ class Eagle3Drafter:
         ids = upload(prompt_ids[1:], self._model.device)
         for first in range(0, len(ids) - 1, PIECE):
             end = min(first + PIECE, len(ids) - 1)
-            base = torch.tensor(first, device=self._model.device)
+            base = torch.full((1,), first, device=self._model.device)  # without waiting for it
             self._read(ids[first:end], taps[first:end], base, end)
             self._stable = end
         self._pending = ids[self._stable :], taps[self._stable :]
