@@ -58,14 +58,15 @@ def read_layers(folder: Path) -> OwnLayers:
         FlybenchError: the file is missing or damaged.
     """
     try:
-        tensors = load_file(folder / WEIGHTS)
-        ids = tensors.pop(IDS)
+        parts = load_file(folder / WEIGHTS)
+        own = OwnLayers(folder.name, parts.pop(IDS).long(), parts)
+        assert own.layers
     except Exception as error:  # every reader of a damaged file raises its own kind
         raise FlybenchError(
             f"The draft in {folder} cannot be read ({type(error).__name__}): {WEIGHTS} should hold "
             f"its layers and {IDS}; fetch or train it again."
         ) from error
-    return OwnLayers(folder.name, ids.long(), tensors)
+    return own
 
 
 def save_layers(model: PreTrainedModel, ids: Tensor, folder: Path, target: str) -> None:
@@ -102,6 +103,11 @@ def borrow(target: PreTrainedModel, own: OwnLayers) -> PreTrainedModel:
         decoder.layers = nn.ModuleList(layer(config, index) for index in range(own.layers))
     needed = {n: p for n, p in decoder.state_dict().items() if n.startswith(OWN)}
     _check_parts(needed, own, target)
+    if int(own.ids.max()) >= config.vocab_size:
+        raise FlybenchError(
+            f"The draft in {own.name} proposes the id {int(own.ids.max())}, and the target has "
+            f"{config.vocab_size}: choose the target that it was trained for."
+        )
     placed = {n: own.parts[n].to(target.device, target.dtype) for n in needed}
     decoder.load_state_dict(placed, assign=True, strict=False)
     return draft.eval().requires_grad_(False)

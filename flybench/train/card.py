@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+from flybench.train.lessons import ALL
 
 HEAD = """# An EAGLE-3 head for {target}
 
@@ -13,6 +18,15 @@ DRAFT = """# A draft model for {target}
 {layers} layers of its own between the embeddings and the output layer of {target}, which it
 borrows; it drafts for this target and no other. The ids that it may propose are in `draft_ids`, the
 most frequent first."""
+
+
+Card = Callable[[dict[str, Any], str], str]
+
+
+def publish(folder: Path, facts: dict[str, Any], card: Card, data: str) -> None:
+    """Put the facts, and the card made of them, beside the weights."""
+    (folder / "training.json").write_text(json.dumps(facts, indent=2) + "\n")
+    (folder / "README.md").write_text(card(facts, data))
 
 
 def head_card(facts: dict[str, Any], data: str) -> str:
@@ -27,28 +41,22 @@ def draft_card(facts: dict[str, Any], data: str) -> str:
 
 
 def _card(what: str, facts: dict[str, Any], data: str) -> str:
-    settings = facts["settings"]
+    settings, answers = facts["settings"], facts["answers"]
     rows = "\n".join(f"| `{name}` | {value} |" for name, value in settings.items())
-    prompts = facts["prompts_by_domain"]
-    domains = "\n".join(
-        f"| {name} | {count:,} | {_tau(facts, name)} |" for name, count in sorted(prompts.items())
-    )
     return f"""{what}
 
 **Data.** Prompts of `{data}` with the target's own answers to them:
-{facts["answers"]["trained"]:,} answers ({facts["answer_tokens"]:,} tokens). Further prompts with
-{facts["answers"]["held_out"]:,} answers were held out.
+{answers["trained"]:,} answers ({facts["answer_tokens"]:,} tokens). Further prompts, with
+{answers["held_out"]:,} answers, were held out.
 
-**Draft vocabulary.** {settings["draft_vocab_size"]:,} ids: the most frequent ones of the answers,
-which cover {facts["coverage"]:.2%} of them and {facts["held_out_coverage"]:.2%} of the held-out
-answers.
+**Draft vocabulary.** {settings["draft_vocab_size"]:,} ids: the most frequent ones of the answers.
+They cover {facts["coverage"]:.2%} of these, and of the held-out ones
+{facts["held_out_coverage"]:.2%}.
 
-**Measured.** Drafts of {facts["k"]} on {facts["prompts"]} held-out prompts, greedily: τ =
-{facts["tau"]:.2f} tokens per pass of the target. Other domains were not measured here.
+**Measured.** Tokens per pass of the target (τ), greedily, on held-out prompts of the same domains.
+Other domains were not measured here.
 
-| domain | prompts trained on | τ on held-out ones |
-|---|---|---|
-{domains}
+{_measured(facts)}
 
 | setting | value |
 |---|---|
@@ -56,6 +64,15 @@ answers.
 """
 
 
-def _tau(facts: dict[str, Any], domain: str) -> str:
-    found = facts["tau_by_domain"].get(domain)
-    return "not measured" if found is None else f"{found:.2f}"
+def _measured(facts: dict[str, Any]) -> str:
+    """One row for each domain, one column of τ for each method."""
+    methods = facts["tau"]
+    trained = facts["prompts_by_domain"] | {ALL: sum(facts["prompts_by_domain"].values())}
+    decoded = facts["measured_prompts"] | {ALL: sum(facts["measured_prompts"].values())}
+    head = ["domain", "prompts trained on", "prompts decoded", *(f"τ, {name}" for name in methods)]
+    lines = [head, ["---"] * len(head)]
+    for domain, count in sorted(trained.items(), key=lambda pair: (pair[0] == ALL, pair[0])):
+        found = [methods[name].get(domain) for name in methods]
+        taus = ["—" if tau is None else f"{tau:.2f}" for tau in found]
+        lines.append([domain, f"{count:,}", str(decoded.get(domain, 0)), *taus])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

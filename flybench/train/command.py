@@ -26,9 +26,10 @@ from flybench.plan import check_devices
 from flybench.sampling import Sampling
 from flybench.tasks.chat import Chat
 from flybench.train.answers import BatchAnswerer, answer_all
-from flybench.train.card import head_card
+from flybench.train.card import head_card, publish
 from flybench.train.corpus import Sample, read_corpus, write_corpus
 from flybench.train.head import HeadSettings, train_head
+from flybench.train.lessons import ALL
 
 CORPUS = "corpus.jsonl"
 Prompt = tuple[list[int], str]
@@ -66,11 +67,11 @@ def train_eagle3_command(arguments: Sequence[str]) -> int:
     target = load_model(info, config.engine)
     corpus = _corpus(folder / CORPUS, target, info, prompts, how)
     facts = train_head(target, corpus, sorted(info.eos_ids), settings, folder, info.ref.path)
-    (folder / "README.md").write_text(head_card(facts, str(given["data"])))
-    print(
-        f"τ of a chain of {facts['k']} on {facts['prompts']} held-out prompts: "
-        f"{facts['tau']:.2f}\n\n{folder}"
-    )
+    publish(folder, facts, head_card, str(given["data"]))
+    prompts_decoded = sum(facts["measured_prompts"].values())
+    for name, tau in facts["tau"].items():
+        print(f"{name}: τ = {tau[ALL]:.2f} on {prompts_decoded} held-out prompts")
+    print(f"\n{folder}")
     print(f"Use it: flybench run model.eagle3={folder} method=eagle3 …", file=sys.stderr)
     return 0
 

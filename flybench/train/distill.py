@@ -18,6 +18,7 @@ from flybench.engine.eagle3.taps import Taps
 from flybench.engine.layer_skip import with_layers
 from flybench.train.corpus import Batch
 from flybench.train.laws import soft_loss, teach
+from flybench.train.optimise import Seen
 
 
 def student_of(target: PreTrainedModel, layers: Sequence[int]) -> PreTrainedModel:
@@ -43,7 +44,7 @@ class DraftLesson(nn.Module):
         self._output = target.get_output_embeddings().weight.detach()[ids]
         self._untapped = Taps(target, ())
 
-    def loss(self, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+    def loss(self, batch: Batch) -> tuple[Tensor, Seen]:
         """Also `acc`, the share of the target's choices that the draft guesses."""
         taught = teach(self._target[0], self._untapped, batch.ids)
         hidden = self.student.get_decoder()(input_ids=batch.ids, use_cache=False)
@@ -54,5 +55,5 @@ class DraftLesson(nn.Module):
         loss = soft_loss(scored[inside], self._output, taught.hidden[inside], self._output)
         with torch.no_grad():
             guess = self._ids[(scored[wanted] @ self._output.T.to(scored.dtype)).argmax(-1)]
-            accuracy = float((guess == taught.choice[wanted]).float().mean())
+            accuracy = (guess == taught.choice[wanted]).float().mean()
         return loss, {"acc": accuracy}

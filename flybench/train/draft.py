@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from transformers import PreTrainedModel
 from flybench.checks import positive
 from flybench.config import DraftConfig, MethodConfig
 from flybench.core import FlybenchError
+from flybench.decode import Decoder
 from flybench.engine.borrowed import borrow, read_layers, save_layers
 from flybench.engine.eager import EagerModel, EagerTarget
 from flybench.engine.trimmed import trim_output
@@ -22,8 +22,6 @@ from flybench.sampling import Sampling
 from flybench.train.corpus import Sample
 from flybench.train.distill import DraftLesson, student_of
 from flybench.train.lessons import Lessons, Settings
-
-SPD = MethodConfig("spd", 8, DraftConfig("model"))
 
 
 @dataclass(frozen=True)
@@ -65,11 +63,17 @@ def train_draft(
     lesson = DraftLesson(student, target, lessons.words.ids.to(target.device))
     lessons.learn(student, lesson.loss, folder)
     save_layers(student, lessons.words.by_frequency, folder, name)
-    own = read_layers(folder)
+    decoders = draft_decoders(target, folder)
+    return lessons.facts(name) | lessons.measure(decoders, ends)
+
+
+def draft_decoders(target: PreTrainedModel, folder: Path) -> dict[str, Decoder]:
+    """The draft model in `folder` at work."""
+    own, vocab = read_layers(folder), target.config.vocab_size
     draft = trim_output(borrow(target, own), own.ids.sort().values)
-    vocab = target.config.vocab_size
     engine = EagerTarget(EagerModel(target, vocab))
-    decoder = build_decoder(SPD, engine, EagerModel(draft, vocab), Sampling())
-    facts = lessons.facts(name) | lessons.measure(decoder, ends)
-    (folder / "training.json").write_text(json.dumps(facts, indent=2) + "\n")
-    return facts
+    found = {}
+    for k in (4, 8):
+        method = MethodConfig("spd", k, DraftConfig("model"))
+        found[f"chain of {k}"] = build_decoder(method, engine, EagerModel(draft, vocab), Sampling())
+    return found

@@ -16,6 +16,7 @@ from flybench.engine.eagle3.head import Eagle3Head
 from flybench.engine.eagle3.taps import Taps
 from flybench.train.corpus import Batch
 from flybench.train.laws import soft_loss, teach
+from flybench.train.optimise import Seen
 
 
 class Unrolled:
@@ -53,7 +54,7 @@ class HeadLesson(nn.Module):
         self._steps, self._decay = steps, decay
         self._teacher = target.get_output_embeddings().weight.detach()[head.draft_ids]
 
-    def loss(self, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+    def loss(self, batch: Batch) -> tuple[Tensor, Seen]:
         """Also the share of the target's choices that each step guesses, as `acc1`, `acc2`, …"""
         taught = teach(self._target[0], self._taps, batch.ids)
         assert taught.taps is not None, "the target is tapped"
@@ -73,9 +74,9 @@ class HeadLesson(nn.Module):
         return total, seen
 
     @torch.no_grad()
-    def _accuracy(self, scored: Tensor, choice: Tensor) -> float:
+    def _accuracy(self, scored: Tensor, choice: Tensor) -> Tensor:
         guess = self.head.in_target(self.head.score(scored).argmax(-1))
-        return float((guess == choice).float().mean())
+        return (guess == choice).float().mean()
 
 
 def _ahead(values: Tensor, by: int) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from torch import Tensor, nn
 from transformers import LlamaConfig, PreTrainedModel
 
 from flybench.checks import positive
+from flybench.core import FlybenchError
 from flybench.decode import Decoder
 from flybench.draft.eagle3 import Eagle3Drafter, Shape
 from flybench.engine.eager import EagerModel, EagerTarget
@@ -29,7 +29,9 @@ from flybench.train.lessons import Lessons, Settings
 from flybench.train.vocabulary import DraftVocabulary
 from flybench.verify.exact import ExactVerifier
 
-CHAIN = 5
+LEAST_WORDS = 64
+CHAIN = Shape(5)
+SHAPES = {"chain of 5": CHAIN, "tree of 59": Shape(59, depth=5, top_k=10)}
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,11 @@ class HeadSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("train.unroll", self.unroll)
+        if self.draft_vocab_size < LEAST_WORDS:
+            raise FlybenchError(
+                f"train.draft_vocab_size={self.draft_vocab_size} is not allowed: a tree wants to "
+                f"choose among at least {LEAST_WORDS} ids."
+            )
 
 
 def train_head(
@@ -63,11 +70,20 @@ def train_head(
     head = new_head(target, lessons.words)
     lesson = HeadLesson(head, target, settings.unroll, settings.decay)
     lessons.learn(head, lesson.loss, folder)
-    save_head(head.to(target.dtype), folder, name, CHAIN)
-    measured = lessons.measure(_decoder(target, load_head(folder, target), settings.longest), ends)
-    facts = lessons.facts(name) | measured
-    (folder / "training.json").write_text(json.dumps(facts, indent=2) + "\n")
-    return facts
+    save_head(head.to(target.dtype), folder, name, CHAIN.nodes)
+    decoders = head_decoders(target, folder, settings.longest)
+    return lessons.facts(name) | lessons.measure(decoders, ends)
+
+
+def head_decoders(target: PreTrainedModel, folder: Path, longest: int) -> dict[str, Decoder]:
+    """The head in `folder` at work on texts of up to `longest` tokens: a chain and a tree."""
+    head = load_head(folder, target)
+    engine = EagerTarget(EagerModel(target, target.config.vocab_size, head.config.taps))
+    clock, found = Clock(target.device), {}
+    for name, shape in SHAPES.items():
+        drafter = Eagle3Drafter(HeadModel(head, longest + 1, captured=False), shape)
+        found[name] = Decoder(engine, drafter, ExactVerifier(), shape.nodes, Sampling(), clock)
+    return found
 
 
 def new_head(target: PreTrainedModel, words: DraftVocabulary) -> Eagle3Head:
@@ -97,10 +113,3 @@ def new_head(target: PreTrainedModel, words: DraftVocabulary) -> Eagle3Head:
     with torch.no_grad():
         head.lm_head.weight.copy_(output[words.ids.to(target.device)])
     return head
-
-
-def _decoder(target: PreTrainedModel, head: Eagle3Head, longest: int) -> Decoder:
-    engine = EagerTarget(EagerModel(target, target.config.vocab_size, head.config.taps))
-    drafter = Eagle3Drafter(HeadModel(head, longest + 1, captured=False), Shape(CHAIN))
-    clock = Clock(target.device)
-    return Decoder(engine, drafter, ExactVerifier(), CHAIN, Sampling(), clock)

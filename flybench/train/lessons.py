@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ from flybench.decode import Decoder, StopRule
 from flybench.train.corpus import Sample, batches, split
 from flybench.train.optimise import Loss, Schedule, optimise
 from flybench.train.vocabulary import DraftVocabulary, coverage, frequent
+
+ALL = "all"
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Lessons:
         optimise(module, loss, lambda epoch: batches(self.train, *limits, epoch), schedule, folder)
 
     def facts(self, target: str) -> dict[str, Any]:
-        """What a card tells of them."""
+        """What a card tells of what was learned."""
         ids = self.words.ids
         return {
             "target": target,
@@ -95,22 +97,28 @@ class Lessons:
             "settings": asdict(self.settings),
         }
 
-    def measure(self, decoder: Decoder, ends: Sequence[int]) -> dict[str, Any]:
-        """Tokens per pass of the target (τ) on held-out prompts, in all and by their domain."""
-        longest = {tuple(sample.prompt): sample for sample in self.held_out}
-        prompts = sorted(longest.values(), key=lambda sample: sample.prompt)
-        random.Random(self.settings.seed).shuffle(prompts)
-        tokens: Counter[str] = Counter()
-        rounds: Counter[str] = Counter()
-        prompts = prompts[: self.settings.measured]
-        for sample in tqdm(prompts, desc="measure", disable=None):
-            stop = StopRule(frozenset(ends), len(sample.answer))
-            found = decoder.decode(sample.prompt, stop)
-            tokens[sample.domain] += len(found.ids)
-            rounds[sample.domain] += len(found.rounds)
+    def measure(self, decoders: Mapping[str, Decoder], ends: Sequence[int]) -> dict[str, Any]:
+        """Tokens per pass of the target (τ) on held-out prompts, in all and by their domain, for
+        each of the named methods."""
+        texts = {tuple(sample.prompt): sample for sample in self.held_out}
+        samples = sorted(texts.values(), key=lambda sample: sample.prompt)
+        random.Random(self.settings.seed).shuffle(samples)
+        samples = samples[: self.settings.measured]
         return {
-            "k": decoder.k,
-            "tau": tokens.total() / rounds.total(),
-            "tau_by_domain": {name: tokens[name] / rounds[name] for name in sorted(tokens)},
-            "prompts": len(prompts),
+            "measured_prompts": dict(Counter(sample.domain for sample in samples)),
+            "tau": {name: _tau(name, decoder, samples, ends) for name, decoder in decoders.items()},
         }
+
+
+def _tau(
+    name: str, decoder: Decoder, samples: Sequence[Sample], ends: Sequence[int]
+) -> dict[str, float]:
+    tokens: Counter[str] = Counter()
+    rounds: Counter[str] = Counter()
+    for sample in tqdm(samples, desc=name, disable=None):
+        stop = StopRule(frozenset(ends), len(sample.answer))
+        found = decoder.decode(sample.prompt, stop)
+        for group in (sample.domain, ALL):
+            tokens[group] += len(found.ids)
+            rounds[group] += len(found.rounds)
+    return {group: tokens[group] / rounds[group] for group in sorted(tokens)}

@@ -17,7 +17,10 @@ from tqdm import tqdm
 from flybench.train.corpus import Batch
 
 STATE, LOG = "state.pt", "log.jsonl"
-Loss = Callable[[Batch], tuple[Tensor, dict[str, float]]]
+LOOK = 10  # steps between two looks at the device, each of which waits for it
+Seen = dict[str, Tensor]
+"""Figures of a step, still on the device."""
+Loss = Callable[[Batch], tuple[Tensor, Seen]]
 Epoch = Callable[[int], Iterator[Batch]]
 
 
@@ -49,18 +52,20 @@ def optimise(module: nn.Module, loss: Loss, epoch: Epoch, schedule: Schedule, fo
     """
     device = next(module.parameters()).device
     wanted = [weight for weight in module.parameters() if weight.requires_grad]
-    optimiser = torch.optim.AdamW(wanted, lr=schedule.lr, betas=(0.9, 0.95), weight_decay=0)
+    optimiser = torch.optim.AdamW(
+        wanted, lr=schedule.lr, betas=(0.9, 0.95), weight_decay=0, fused=device.type == "cuda"
+    )
     state = _resume(module, optimiser, folder)
     folder.mkdir(parents=True, exist_ok=True)
     module.train()
     bar = tqdm(total=schedule.steps, initial=state["step"], desc="train", disable=None)
-    with bar, (folder / LOG).open("a") as log:
+    with bar, Journal(folder / LOG, bar) as journal:
         for batch in _from(epoch, state):
             if state["step"] >= schedule.steps:
                 break
             for group in optimiser.param_groups:
                 group["lr"] = schedule.lr * schedule.rate(state["step"])
-            placed = Batch(*(part.to(device) for part in batch))
+            placed = Batch(*(part.to(device, non_blocking=True) for part in batch))
             with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
                 value, seen = loss(placed)
             optimiser.zero_grad(set_to_none=True)
@@ -69,14 +74,46 @@ def optimise(module: nn.Module, loss: Loss, epoch: Epoch, schedule: Schedule, fo
             optimiser.step()
             state["step"] += 1
             state["batch"] += 1
-            seen = {"loss": float(value.detach()), **seen}
-            log.write(json.dumps({"step": state["step"], **seen}) + "\n")
-            bar.set_postfix({name: f"{figure:.3f}" for name, figure in seen.items()})
-            bar.update()
+            journal.note(state["step"], {"loss": value.detach(), **seen})
             if state["step"] % schedule.save_every == 0 or state["step"] == schedule.steps:
-                log.flush()
+                journal.write()
                 _save(module, optimiser, state, folder)
     module.eval()
+
+
+class Journal:
+    """What was seen of every step, on the bar and as a line of a file; read in batches."""
+
+    def __init__(self, path: Path, bar: tqdm[Any]) -> None:
+        self._file, self._bar = path.open("a"), bar
+        self._steps: list[int] = []
+        self._seen: list[Seen] = []
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._file.close()
+
+    def note(self, step: int, seen: Seen) -> None:
+        self._steps.append(step)
+        self._seen.append(seen)
+        self._bar.update()
+        if len(self._steps) == LOOK:
+            self.write()
+
+    def write(self) -> None:
+        """Everything noted since the last time."""
+        if not self._steps:
+            return
+        names = list(self._seen[0])
+        rows = torch.stack([torch.stack([s[n].float() for n in names]) for s in self._seen])
+        found = [dict(zip(names, row, strict=True)) for row in rows.tolist()]
+        for step, figures in zip(self._steps, found, strict=True):
+            self._file.write(json.dumps({"step": step, **figures}) + "\n")
+        self._file.flush()
+        self._bar.set_postfix({name: f"{figure:.3f}" for name, figure in found[-1].items()})
+        self._steps, self._seen = [], []
 
 
 def _from(epoch: Epoch, state: dict[str, Any]) -> Iterator[Batch]:

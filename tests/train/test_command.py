@@ -27,10 +27,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_train_a_head_and_run_it(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["train-eagle3", *QUICK]) == 0
     printed = capfd.readouterr().out
-    assert "τ of a chain of 5 on 2 held-out prompts" in printed
+    assert "chain of 5: τ = " in printed
+    assert "tree of 59: τ = " in printed
     facts = json.loads(Path("head/training.json").read_text())
     assert facts["answers"] == {"trained": 16, "held_out": 4}
-    assert 1 <= facts["tau"] <= 6
+    assert facts["measured_prompts"] == {"numbers": 2}
+    assert 1 <= facts["tau"]["chain of 5"]["all"] <= 6
+    assert facts["tau"]["chain of 5"]["numbers"] == facts["tau"]["chain of 5"]["all"]
     card = Path("head/README.md").read_text()
     assert "random:llama" in card
     assert f"{facts['coverage']:.2%}" in card
@@ -52,6 +55,7 @@ def test_train_a_head_and_run_it(capfd: pytest.CaptureFixture[str]) -> None:
         (["model=random", "data=bad.jsonl"], "line 1 of bad.jsonl"),
         (["model=random", "data=prompts.jsonl", "train.stps=3"], "did you mean steps"),
         (["model=random", "data=prompts.jsonl", "train.steps=0"], "train.steps=0"),
+        (["model=random", "data=prompts.jsonl", "train.draft_vocab_size=9"], "at least 64"),
         (["model=random", "data=prompts.jsonl", "train.held_out=2"], "train.held_out=2"),
         (["model=random", "data=one.jsonl", *QUICK[3:]], "too few"),
     ],

@@ -1,0 +1,107 @@
+"""Trains the drafters of the default pair on the answers in OUT/corpus.jsonl.
+
+    python recipes/smollm2/train.py head --target FOLDER --out OUT [--steps 1800]
+    python recipes/smollm2/train.py draft --target FOLDER --out OUT [--steps 4000]
+    python recipes/smollm2/train.py measure --target FOLDER --out OUT [--measured 60]
+
+FOLDER holds the model. `head` trains an EAGLE-3 head and `draft` a draft model of three layers;
+both go on where they were stopped. `measure` decodes held-out prompts with what is in OUT and
+writes the cards again. Meant for a GPU, but for the last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from target import ANSWER, NAME, SHOWN, Target
+
+from flybench.decode import Decoder
+from flybench.train.card import Card, draft_card, head_card, publish
+from flybench.train.corpus import read_corpus
+from flybench.train.draft import DraftSettings, draft_decoders, train_draft
+from flybench.train.head import HeadSettings, head_decoders, train_head
+from flybench.train.lessons import Lessons, Settings
+
+LONGEST = SHOWN + ANSWER
+
+
+def head(options: argparse.Namespace) -> None:
+    """The EAGLE-3 head, in OUT/head."""
+    settings = HeadSettings(**common(options, 6144))
+    learn(options, "head", partial(train_head, settings=settings), head_card)
+
+
+def draft(options: argparse.Namespace) -> None:
+    """The draft model, in OUT/draft."""
+    settings = DraftSettings(**common(options, 16384), layers=tuple(options.layers))
+    learn(options, "draft", partial(train_draft, settings=settings), draft_card)
+
+
+def common(options: argparse.Namespace, words: int) -> dict[str, Any]:
+    names = ("steps", "lr", "batch_tokens", "measured")
+    given = {name: getattr(options, name) for name in names}
+    return given | {"draft_vocab_size": options.vocabulary or words, "longest": LONGEST}
+
+
+def learn(
+    options: argparse.Namespace, name: str, train: Callable[..., dict[str, Any]], card: Card
+) -> None:
+    """Train a drafter in OUT/`name`, and write its card."""
+    target = Target(options.target)
+    corpus, folder = read_corpus(options.out / "corpus.jsonl"), options.out / name
+    tell(folder, train(target.model, corpus, target.ends, folder=folder, name=NAME), card)
+
+
+def tell(folder: Path, facts: dict[str, Any], card: Card) -> None:
+    publish(folder, facts, card, "recipes/smollm2/write_prompts.py")
+    print(json.dumps({name: facts[name] for name in ("tau", "coverage")}))
+
+
+def measure(options: argparse.Namespace) -> None:
+    """Held-out prompts again, with what is in OUT."""
+    target = Target(options.target)
+    corpus = read_corpus(options.out / "corpus.jsonl")
+    kinds: dict[str, tuple[Callable[..., dict[str, Decoder]], Card]] = {
+        "head": (partial(head_decoders, longest=LONGEST), head_card),
+        "draft": (draft_decoders, draft_card),
+    }
+    for name, (decoders, card) in kinds.items():
+        folder = options.out / name
+        if (folder / "training.json").is_file():
+            facts = json.loads((folder / "training.json").read_text())
+            given = {field.name: facts["settings"][field.name] for field in fields(Settings)}
+            settings = Settings(**given | {"measured": options.measured})
+            lessons = Lessons.of(corpus, target.model, settings)
+            found = lessons.measure(decoders(target.model, folder), target.ends)
+            facts["settings"]["measured"] = options.measured
+            tell(folder, facts | found, card)
+
+
+STEPS = {"head": head, "draft": draft, "measure": measure}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("step", choices=STEPS)
+    parser.add_argument("--target", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--vocabulary", type=int, help="ids to propose: 6144 by a head, else 16384")
+    parser.add_argument("--layers", type=int, nargs="+", default=[0, 1, 2], help="a draft's first")
+    parser.add_argument("--steps", type=int, default=1800)
+    parser.add_argument("--lr", type=float, default=1e-3)
+    parser.add_argument("--batch-tokens", type=int, default=32768)
+    parser.add_argument("--measured", type=int, default=60, help="held-out prompts to decode")
+    options = parser.parse_args()
+    STEPS[options.step](options)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
