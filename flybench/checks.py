@@ -98,6 +98,10 @@ def _scalar(kind: Any, value: Any, path: str) -> Any:
         return build(kind, value, path)
     if get_origin(kind) is tuple:
         inner = get_args(kind)
+        if inner[1:] == (Ellipsis,):
+            if isinstance(value, list | tuple):
+                return tuple(build(inner[0], item, path) for item in value)
+            raise FlybenchError(f"{path}={value!r} must be a list.")
         if isinstance(value, list | tuple) and len(value) == len(inner):
             return tuple(build(k, v, path) for k, v in zip(inner, value, strict=True))
         raise FlybenchError(f"{path}={value!r} must be a list of {len(inner)} values.")

@@ -17,7 +17,7 @@ import yaml
 from hydra import compose, initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, MissingMandatoryValue, OmegaConf
 
 from flybench.checks import suggestion
 from flybench.config import RunConfig
@@ -166,6 +166,11 @@ def _in_one_sentence(request: Request) -> Iterator[None]:
                         f"{group}={name} does not exist: choose one of {', '.join(known)}"
                         f"{suggestion(name, known)}."
                     ) from error
+        if isinstance(error, MissingMandatoryValue):
+            raise FlybenchError(
+                f"{error.full_key} is not given, and has no value of its own: add "
+                f"{error.full_key}=… to the command."
+            ) from error
         first_line = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         raise FlybenchError(
             f"the settings cannot be read ({first_line.replace('++', '')}): write them as "

@@ -66,6 +66,8 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
         (["method.verify.theta=high"], "must be a number"),
         (["limit=two"], "must be a whole number"),
         (["limit=0"], "limit=0"),
+        (["task=lm_eval"], "add task.name="),
+        (["task=lm_eval", "task.name=x", "task.columns=a"], "must be a list"),
         (["offset=-1"], "offset=-1"),
         (["method.verify.rule=offical"], "did you mean official"),
         (["method.k=6"], "at least 7"),

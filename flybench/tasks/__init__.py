@@ -9,12 +9,14 @@ from flybench.tasks.base import Task
 from flybench.tasks.demo import DemoTask
 from flybench.tasks.gsm8k import Gsm8kTask
 from flybench.tasks.humaneval import HumanEvalTask
+from flybench.tasks.lm_eval import LmEvalTask
 from flybench.tasks.mt_bench import MtBenchTask
 
 KINDS: dict[str, Callable[[TaskConfig], Task]] = {
     "demo": DemoTask,
     "gsm8k": Gsm8kTask,
     "humaneval": HumanEvalTask,
+    "lm_eval": LmEvalTask,
     "mt_bench": MtBenchTask,
 }
 

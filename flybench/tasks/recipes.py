@@ -1,0 +1,181 @@
+"""lm-eval's task recipes: found by name, and read with the user's own data in place of the hub's.
+
+A recipe is a YAML file of lm-eval, or one like it. `task.path` is a folder with a file for each
+split that the recipe names (`test.jsonl`, `train.parquet`, …), or one file, which is what is asked.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from flybench.checks import suggestion
+from flybench.config import TaskConfig
+from flybench.core import FlybenchError
+
+READERS = {".jsonl": "json", ".json": "json", ".parquet": "parquet", ".csv": "csv", ".tsv": "csv"}
+SHOWN = 12  # members of a group that a message names
+SPLITS = ("training_split", "validation_split", "test_split", "fewshot_split")
+
+
+def load_recipe(config: TaskConfig) -> Any:
+    """lm-eval's task object for `config.name`.
+
+    Raises:
+        FlybenchError: there is no such task, its data cannot be read, or it is of a kind that is
+            not measured here.
+    """
+    from lm_eval.tasks import TaskManager
+    from lm_eval.tasks._yaml_loader import load_yaml
+
+    recipe = _recipe_file(config)
+    settings = load_yaml(recipe, resolve_func=False)
+    _refuse(config.name, settings)
+    # lm-eval merges an included file with what follows it, and reads its hub data otherwise.
+    whole = {"include": str(recipe), **(_own_data(config, settings) if config.path else {})}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, recipe.name)
+        file.write_text(json.dumps(whole))
+        try:
+            # Reading one recipe by path takes milliseconds; indexing all of lm-eval's, seconds.
+            (task,) = TaskManager(include_defaults=False).load(str(file))["tasks"].values()
+        except ImportError as error:
+            raise FlybenchError(
+                f"{config.name} needs packages that are not installed ({_first_line(error)}): "
+                "install them first."
+            ) from error
+        except Exception as error:  # lm-eval and datasets raise many kinds
+            raise FlybenchError(
+                f"lm-eval could not load {config.name} ({type(error).__name__}: "
+                f"{_first_line(error)}): give its data as task.path=, or check that the hub can be "
+                "reached."
+            ) from error
+    return task
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or "no reason given").splitlines()[0].split(". ")[0].rstrip(".")
+
+
+def _recipe_file(config: TaskConfig) -> Path:
+    if config.recipe is not None:
+        file = Path(config.recipe).expanduser()
+        if not file.is_file():
+            raise FlybenchError(f"task.recipe={config.recipe} does not exist: check the path.")
+        return file.resolve()
+    root = Path(str(resources.files("lm_eval.tasks")))
+    named = [file for file in root.rglob(f"{config.name}.yaml") if file.stem == config.name]
+    if len(named) == 1:
+        return named[0]
+    # Few tasks are named otherwise than their files: for these the index is worth its seconds.
+    index = _index()
+    entry = index.get(config.name)
+    if entry is None:
+        raise FlybenchError(
+            f"task.name={config.name} is no task of lm-eval{suggestion(config.name, list(index))}: "
+            "`lm_eval ls tasks` lists them, or give task.recipe= a YAML file."
+        )
+    members = (entry.cfg or {}).get("task")
+    if not isinstance(members, str):
+        tagged = [n for n, e in index.items() if config.name in ((e.cfg or {}).get("tag") or [])]
+        listed = [str(member) for member in members or tagged]
+        raise FlybenchError(
+            f"task.name={config.name} is a group of tasks in lm-eval: name one of them, such as "
+            f"{', '.join(listed[:SHOWN]) or 'those that its folder holds'}."
+        )
+    return Path(entry.yaml_path)
+
+
+@cache
+def _index() -> Mapping[str, Any]:
+    from lm_eval.tasks import TaskManager
+
+    found: Mapping[str, Any] = TaskManager().task_index
+    return found
+
+
+def _refuse(name: str, settings: Mapping[str, Any]) -> None:
+    kind = settings.get("output_type", "generate_until")
+    if kind != "generate_until":
+        raise FlybenchError(
+            f"task.name={name} is not allowed: it compares likelihoods ({kind}), and decoding is "
+            "measured on tasks that write an answer (generate_until)."
+        )
+    if settings.get("unsafe_code"):
+        raise FlybenchError(
+            f"task.name={name} is not allowed: lm-eval runs the model's programs unguarded, so use "
+            "task=humaneval, which runs them in the sandbox."
+        )
+    if settings.get("gen_prefix"):
+        raise FlybenchError(
+            f"task.name={name} is not allowed: it begins the answer itself (gen_prefix), and here "
+            "an answer is the model's own from its first token."
+        )
+    if settings.get("repeats", 1) != 1:
+        raise FlybenchError(
+            f"task.name={name} is not allowed: it wants {settings['repeats']} answers to a "
+            "question, and one is measured."
+        )
+
+
+def _own_data(config: TaskConfig, settings: Mapping[str, Any]) -> dict[str, Any]:
+    wanted = list(dict.fromkeys(settings[key] for key in SPLITS if settings.get(key)))
+    asked = settings.get("test_split") or settings.get("validation_split") or "test"
+    files = _files(Path(str(config.path)).expanduser(), config, wanted, asked)
+    kinds = {_reader(file) for file in files.values()}
+    if len(kinds) > 1:
+        raise FlybenchError(
+            f"task.path={config.path} mixes formats ({', '.join(sorted(map(str, kinds)))}): use "
+            "one for all splits."
+        )
+    (kind,) = kinds
+    how: dict[str, Any] = {"data_files": {split: str(file) for split, file in files.items()}}
+    if any(".tsv" in file.suffixes for file in files.values()):
+        how |= {"sep": "\t", "quoting": csv.QUOTE_NONE}
+    if config.columns is not None and kind == "csv":
+        how["names"] = list(config.columns)
+    absent = {key: None for key in SPLITS if settings.get(key) not in (None, *files)}
+    return absent | {"dataset_path": kind, "dataset_name": None, "dataset_kwargs": how}
+
+
+def _reader(file: Path) -> str | None:
+    """The reader of `datasets` for a file, which may be compressed; None for an unknown format."""
+    return READERS.get(Path(file.name.removesuffix(".gz")).suffix)
+
+
+def _files(path: Path, config: TaskConfig, wanted: list[str], asked: str) -> dict[str, Path]:
+    if path.is_file():
+        if _reader(path) is None:
+            raise FlybenchError(
+                f"task.path={config.path} is of no known format: use {', '.join(READERS)}."
+            )
+        return {asked: path}
+    places = [path, path / config.name]
+    found = {
+        split: file
+        for split in wanted
+        for place in places
+        for suffix in (*READERS, *(f"{suffix}.gz" for suffix in READERS))
+        if (file := place / f"{split}{suffix}").is_file()
+    }
+    if asked not in found:
+        raise FlybenchError(
+            f"task.path={config.path} holds no {asked} split of {config.name}: name a file, or a "
+            f"folder with {' and '.join(f'{split}.jsonl' for split in wanted)}."
+        )
+    return found
+
+
+def shots(task: Any) -> int:
+    """How many solved samples a task has to show, none of which is asked."""
+    config = task.config
+    splits = [getattr(config, key, None) for key in ("fewshot_split", *SPLITS[:2])]
+    asked = config.test_split or config.validation_split
+    apart = any(split not in (None, asked) for split in splits)
+    return len(task.fewshot_docs()) if apart or task.fewshot_cfg.samples is not None else 0

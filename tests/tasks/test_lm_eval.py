@@ -1,0 +1,186 @@
+"""Any task of lm-eval: its prompts, its filters and metrics, and data of one's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from flybench.config import TaskConfig
+from flybench.core import FlybenchError
+from flybench.tasks.lm_eval import LmEvalTask
+from tests.reference import toys
+from tests.tasks.records import answered
+
+RECIPE: dict[str, Any] = {
+    "task": "capitals",
+    "dataset_path": "nobody/capitals",
+    "output_type": "generate_until",
+    "training_split": "train",
+    "test_split": "test",
+    "description": "Answer with one word.",
+    "doc_to_text": "Capital of {{country}}?",
+    "doc_to_target": "{{city}}",
+    "num_fewshot": 1,
+    "generation_kwargs": {"until": ["\n"]},
+    "filter_list": [
+        {"name": "strict", "filter": [{"function": "take_first"}]},
+        {
+            "name": "loose",
+            "filter": [
+                {"function": "regex", "regex_pattern": "([A-Z][a-z]+)"},
+                {"function": "take_first"},
+            ],
+        },
+    ],
+    "metric_list": [{"metric": "exact_match", "aggregation": "mean", "higher_is_better": True}],
+    "metadata": {"version": 1.0},
+}
+ROWS = {
+    "train": [{"country": "Peru", "city": "Lima"}, {"country": "Iran", "city": "Tehran"}],
+    "test": [{"country": "Chile", "city": "Santiago"}, {"country": "Mali", "city": "Bamako"}],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for split, rows in ROWS.items():
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"{split}.jsonl").write_text(lines)
+    return tmp_path
+
+
+def config(folder: Path, path: Path | None = None, change: Any = None, **more: Any) -> TaskConfig:
+    """Of a task whose recipe is RECIPE with `change`."""
+    recipe = folder / "capitals.yaml"
+    recipe.write_text(yaml.safe_dump(RECIPE | (change or {})))
+    return TaskConfig(
+        "capitals", "lm_eval", str(path or folder), recipe=str(recipe), **({"metric": None} | more)
+    )
+
+
+def refused(given: TaskConfig, *parts: str) -> None:
+    with pytest.raises(FlybenchError) as caught:
+        LmEvalTask(given)
+    toys.assert_one_sentence(caught.value, *parts)
+
+
+def test_prompts_are_those_of_the_recipe(folder: Path) -> None:
+    task = LmEvalTask(config(folder))
+    first, second = task.prompts()
+    assert first.sample_id == "capitals/0"
+    assert [message["role"] for message in first.messages] == [
+        *("system", "user", "assistant", "user")
+    ]
+    assert first.messages[0]["content"].startswith("Answer with one word")
+    assert first.messages[-1]["content"] == "Capital of Chile?"
+    assert second.messages[-1]["content"] == "Capital of Mali?"
+    assert first.stop == ("\n",)
+    assert task.prompts(1) == [first]
+
+
+@pytest.mark.parametrize(
+    ("text", "strict", "loose"), [("Santiago", 1, 1), ("It is: Santiago", 0, 0), ("no", 0, 0)]
+)
+def test_every_filter_is_scored(folder: Path, text: str, strict: int, loose: int) -> None:
+    task = LmEvalTask(config(folder, metric="exact_match,loose"))
+    score = task.score(answered("capitals/0", text))
+    assert score.metrics == {"exact_match,strict": strict, "exact_match,loose": loose}
+    assert score.correct == loose
+
+
+def test_the_first_metric_is_the_accuracy(folder: Path) -> None:
+    task = LmEvalTask(config(folder))
+    score = task.score(answered("capitals/1", "Bamako"))
+    assert (score.correct, score.extracted) == (1, "Bamako")
+    assert task.score(answered("capitals/1", "the city Bamako.")).correct == 0
+
+
+def test_an_answer_that_cannot_be_scored_loses_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = LmEvalTask(config(folder))
+
+    def broken(doc: Any, results: Any) -> Any:
+        raise ValueError("odd")
+
+    monkeypatch.setattr(task._task, "process_results", broken)
+    score = task.score(answered("capitals/0", "Santiago"))
+    assert score.correct is None
+    assert "ValueError: odd" in score.reason
+    monkeypatch.setattr(task._task, "process_results", lambda doc, results: {"exact_match": 40})
+    assert task.score(answered("capitals/0", "Santiago")).metrics == {}
+
+
+def test_a_table_without_a_header_is_named_by_the_user(folder: Path) -> None:
+    table = folder / "asked.tsv"
+    table.write_text('Chile\tSantiago\n"Mali\tBamako\n')
+    given = config(folder, table, columns=("country", "city", "note"), num_fewshot=0)
+    task = LmEvalTask(given)
+    assert [prompt.messages[-1]["content"] for prompt in task.prompts()] == [
+        *("Capital of Chile?", 'Capital of "Mali?')
+    ]
+    assert task.score(answered("capitals/0", "Santiago")).correct == 1
+
+
+def test_one_file_shows_none_of_what_it_asks(folder: Path) -> None:
+    refused(config(folder, folder / "test.jsonl"), "task.num_fewshot=1", "the 0 samples")
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        ({"output_type": "loglikelihood"}, ("loglikelihood", "generate_until")),
+        ({"unsafe_code": True}, ("unguarded", "task=humaneval")),
+        ({"repeats": 4}, ("4 answers",)),
+        ({"test_split": "exam"}, ("no exam split", "exam.jsonl")),
+        ({"num_fewshot": 3}, ("more than the 2",)),
+        ({"gen_prefix": "It is"}, ("gen_prefix",)),
+    ],
+)
+def test_what_is_not_measured_here_is_refused(
+    folder: Path, change: dict[str, Any], parts: tuple[str, ...]
+) -> None:
+    refused(config(folder, change=change), *parts)
+
+
+def test_what_cannot_be_read_is_refused(folder: Path, tmp_path: Path) -> None:
+    refused(config(folder, metric="accuracy"), "task.metric=accuracy", "exact_match,strict")
+    (tmp_path / "notes.txt").write_text("x")
+    refused(config(folder, tmp_path / "notes.txt"), "no known format", ".jsonl")
+    (folder / "train.jsonl").rename(folder / "train.json")
+    (folder / "train.json").rename(folder / "train.csv")
+    refused(config(folder), "mixes formats")
+    (folder / "test.jsonl").write_text("{")
+    (folder / "train.csv").unlink()
+    refused(config(folder), "could not load capitals")
+    refused(TaskConfig("capitals", "lm_eval", recipe="nowhere.yaml"), "task.recipe=nowhere.yaml")
+
+
+def test_names_are_lm_evals(folder: Path) -> None:
+    refused(TaskConfig("gsm9k", "lm_eval"), "gsm9k", "did you mean gsm8k")
+    refused(TaskConfig("mgsm_direct", "lm_eval"), "group", "mgsm_direct_fr")
+    refused(TaskConfig("humaneval_instruct", "lm_eval"), "task=humaneval")
+
+
+def test_mgsm_in_its_own_format(tmp_path: Path) -> None:
+    table = tmp_path / "mgsm_fr.tsv"
+    table.write_text("Trois œufs et deux œufs ?\t5\n")
+    columns = ("question", "answer_number", "answer")
+    task = LmEvalTask(TaskConfig("mgsm_native_cot_fr", "lm_eval", str(table), columns=columns))
+    (prompt,) = task.prompts()
+    assert prompt.messages[-1]["content"].startswith("Question : Trois œufs")
+    score = task.score(answered("mgsm_native_cot_fr/0", "La réponse est 5"))
+    assert set(score.metrics.values()) == {1.0}
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"recipe": "x.yaml"}, {"columns": ("a",)}, {"metric": "exact_match,loose"}]
+)
+def test_settings_of_another_kind_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(FlybenchError) as caught:
+        TaskConfig("gsm8k", "gsm8k", **wrong)
+    toys.assert_one_sentence(caught.value, "task.")
