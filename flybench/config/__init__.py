@@ -1,0 +1,35 @@
+"""Every configuration group as a frozen dataclass, checked once, in full sentences.
+
+Hydra composes `conf/` and the command line into a tree; `RunConfig.from_tree` turns it into these
+objects and refuses what cannot work before a weight is loaded. Each group has a file. Nothing here
+imports torch models.
+"""
+
+from __future__ import annotations
+
+from flybench.config.engine import EngineConfig, SamplingConfig
+from flybench.config.method import (
+    BASELINE,
+    DRAFT_MODEL_KINDS,
+    DraftConfig,
+    MethodConfig,
+    VerifyConfig,
+)
+from flybench.config.model import ModelConfig, ModelRef
+from flybench.config.run import RunConfig, digest
+from flybench.config.task import TaskConfig
+
+__all__ = [
+    "BASELINE",
+    "DRAFT_MODEL_KINDS",
+    "DraftConfig",
+    "EngineConfig",
+    "MethodConfig",
+    "ModelConfig",
+    "ModelRef",
+    "RunConfig",
+    "SamplingConfig",
+    "TaskConfig",
+    "VerifyConfig",
+    "digest",
+]

@@ -1,0 +1,71 @@
+"""Which models, where they are, and how they are loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flybench.checks import allow, named, positive
+from flybench.core import FlybenchError
+
+
+@dataclass(frozen=True)
+class ModelRef:
+    """One model: where it is and how to load it.
+
+    `path` is a hub id, a folder, a .gguf file, `package:NAME` (a GGUF inside an installed package)
+    or `random:ARCH[:SEED]`. `skip_layers` [first, end) leaves a run of middle layers out;
+    `quantize` stores the weights of linear layers in int8, int4 (torchao) or nf4 (bitsandbytes).
+    `vocab_trim` lets a draft model score that many frequent ids alone.
+    `shape` names the architecture (`engine/shapes.py`), so that its cost is known without weights.
+    """
+
+    path: str
+    revision: str | None = None
+    dtype: str = "auto"
+    device: str = "auto"
+    trust_remote_code: bool = False
+    skip_layers: tuple[int, int] | None = None
+    quantize: str | None = None
+    vocab_trim: int | None = None
+    # It says what `path` already decides, so two models that differ in it alone are the same.
+    shape: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.vocab_trim is not None:
+            positive("model.draft.vocab_trim", self.vocab_trim)
+        if self.quantize is not None:
+            allow("model quantize", self.quantize, ("null", "int8", "int4", "nf4"))
+            if self.path.startswith("random:"):
+                raise FlybenchError(
+                    f"quantize={self.quantize} for {self.path} is not allowed: only weights that "
+                    "are read from a file are quantised."
+                )
+        allow("model dtype", self.dtype, ("auto", "fp32", "bf16", "fp16"))
+        if self.skip_layers is not None and not 1 <= self.skip_layers[0] < self.skip_layers[1]:
+            raise FlybenchError(
+                f"skip_layers={list(self.skip_layers)} is not allowed: give [first, end) with "
+                "1 <= first < end, so that the first layer stays."
+            )
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """A draft-target pair. `gpus` is how many 80 GB cards the target needs in its dtype.
+
+    `eagle3` is the hub id or the folder of an EAGLE-3 head for the target.
+    """
+
+    name: str
+    target: ModelRef
+    draft: ModelRef | None = None
+    gpus: int = 0
+    eagle3: str | None = None
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        named("model.name", self.name)
+        if self.target.vocab_trim is not None:
+            raise FlybenchError(
+                f"model.target.vocab_trim={self.target.vocab_trim} is not allowed: a target scores "
+                "every id, so set model.draft.vocab_trim."
+            )

@@ -1,0 +1,88 @@
+"""A whole run: one cell of a sweep."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from flybench.checks import MANY, build, positive
+from flybench.config.engine import EngineConfig, SamplingConfig
+from flybench.config.method import MethodConfig
+from flybench.config.model import ModelConfig
+from flybench.config.task import TaskConfig
+from flybench.core import FlybenchError
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """One cell: a model, a method, a task, and how to measure them."""
+
+    model: ModelConfig
+    method: MethodConfig
+    task: TaskConfig
+    engine: EngineConfig = EngineConfig()
+    sampling: SamplingConfig = SamplingConfig()
+    limit: int | None = None
+    offset: int = 0
+    seed: int = 0
+    warmup: int = 1
+    retention_margin: float = 0.01
+    out: str = "results"
+
+    # What decides the tokens; the rest (limit, offset, margin, …) may change between resumes.
+    KEYED: ClassVar[tuple[str, ...]] = ("model", "method", "task", "engine", "sampling", "seed")
+
+    def __post_init__(self) -> None:
+        if self.limit is not None:
+            positive("limit", self.limit)
+        for name, value in (("offset", self.offset), ("warmup", self.warmup)):
+            if not 0 <= value < MANY:
+                raise FlybenchError(
+                    f"{name}={value} is not allowed: use 0 or more, below {MANY:,}."
+                )
+        if not 0 < self.retention_margin < 1:
+            raise FlybenchError(
+                f"retention_margin={self.retention_margin:g} is not allowed: use a share between "
+                "0 and 1, such as 0.01 for one per cent."
+            )
+        if self.method.needs_draft_model and self.model.draft is None:
+            raise FlybenchError(
+                f"method {self.method.name} needs a draft model, and model {self.model.name} has "
+                "none: add model.draft.path=… or choose method=lookup or method=ar."
+            )
+        if self.method.needs_head and self.model.eagle3 is None:
+            raise FlybenchError(
+                f"method {self.method.name} needs an EAGLE-3 head, and model {self.model.name} has "
+                "none: add model.eagle3=HUB_ID_OR_FOLDER, or choose method=spd or method=lookup."
+            )
+        best_of_two = self.method.verify.at_temperature == "best_of_two"
+        if best_of_two and self.method.needs_draft_model and self.method.draft.draw != "greedy":
+            raise FlybenchError(
+                "method.verify.at_temperature=best_of_two compares the target's samples with a "
+                "greedy draft: add method.draft.draw=greedy."
+            )
+
+    @classmethod
+    def from_tree(cls, tree: dict[str, Any]) -> RunConfig:
+        """Build the configuration from Hydra's resolved tree.
+
+        Raises:
+            FlybenchError: a key is unknown, a value has the wrong type or is not allowed.
+        """
+        return build(cls, tree, "")
+
+    def identity(self) -> dict[str, Any]:
+        """The part of the configuration that decides which tokens come out."""
+        known = {name: asdict(self)[name] for name in self.KEYED}
+        for ref in (known["model"]["target"], known["model"]["draft"]):
+            if ref is not None:
+                del ref["shape"]
+        return known
+
+
+def digest(value: Any) -> str:
+    """A short stable hash of plain data."""
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()

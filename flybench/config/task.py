@@ -1,0 +1,51 @@
+"""What is asked, and which rule says whether an answer is right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flybench.checks import allow, named, positive
+from flybench.core import FlybenchError
+
+# The scoring rules of each kind of task, its main one first.
+METRICS = {"gsm8k": ("numeric", "strict", "flexible")}
+
+
+@dataclass(frozen=True)
+class TaskConfig:
+    """What is asked. `path` points at local files; `chat_template` is auto, none or a file.
+
+    For `kind: lm_eval`, `name` is lm-eval's own, `recipe` a YAML file where it is not one of
+    lm-eval's, and `columns` names those of a local table without a header; columns that the table
+    lacks are null.
+    """
+
+    name: str
+    kind: str
+    path: str | None = None
+    max_new_tokens: int = 512
+    chat_template: str = "auto"
+    num_fewshot: int | None = None
+    metric: str | None = None
+    recipe: str | None = None
+    columns: tuple[str, ...] | None = None
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        named("task.name", self.name)
+        allow("task.kind", self.kind, ("demo", "gsm8k", "humaneval", "lm_eval", "mt_bench"))
+        positive("task.max_new_tokens", self.max_new_tokens)
+        if self.metric is not None and self.kind != "lm_eval":
+            allow("task.metric", self.metric, METRICS.get(self.kind, ("null",)))
+        if self.num_fewshot is not None and self.num_fewshot < 0:
+            raise FlybenchError(
+                f"task.num_fewshot={self.num_fewshot} is not allowed: use 0 or more."
+            )
+        for field_name in ("recipe", "columns"):
+            if getattr(self, field_name) is not None and self.kind != "lm_eval":
+                raise FlybenchError(
+                    f"task.{field_name} with task.kind={self.kind} is not allowed: it is for "
+                    "task=lm_eval."
+                )
+        if self.path == "":
+            raise FlybenchError("task.path is empty: give a path, or null for the usual source.")

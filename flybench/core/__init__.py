@@ -1,0 +1,50 @@
+"""The nouns that every stage shares; nothing here loads, prints or decides.
+
+A `Prompt` is decoded round by round (`Draft` → `TargetView` → `Verdict` → `Decision`) into a
+`Generation`; the generations of one sample make a `Record`; a task turns a record into a `Score`.
+"""
+
+from __future__ import annotations
+
+from flybench.core.drafts import Branches, Draft, RowStatistics, TargetView
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import (
+    CardState,
+    Finish,
+    Generation,
+    Message,
+    Prompt,
+    Record,
+    Score,
+    Telemetry,
+)
+from flybench.core.verdicts import (
+    ACCEPTED_FATES,
+    FATE_CODES,
+    Decision,
+    Fate,
+    Round,
+    Verdict,
+)
+
+__all__ = [
+    "ACCEPTED_FATES",
+    "Branches",
+    "CardState",
+    "Decision",
+    "Draft",
+    "FATE_CODES",
+    "Fate",
+    "Finish",
+    "FlybenchError",
+    "Generation",
+    "Message",
+    "Prompt",
+    "Record",
+    "Round",
+    "RowStatistics",
+    "Score",
+    "TargetView",
+    "Telemetry",
+    "Verdict",
+]
