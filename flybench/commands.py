@@ -132,7 +132,13 @@ def _follow(plan: Plan) -> int:
 
 
 def _score(folder: RunFolder, config: RunConfig) -> list[Row]:
-    score_run(folder, build_task(config.task))
+    task = build_task(config.task)
+    if folder.provenance().get("data_sha256") not in (None, task.data_sha256):
+        raise FlybenchError(
+            f"The data of task {config.task.name} are not those that {folder.path} was made with: "
+            "put these back where they were, or run again with the new ones."
+        )
+    score_run(folder, task)
     return write_summary(folder)
 
 

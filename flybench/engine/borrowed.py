@@ -59,7 +59,11 @@ def read_layers(folder: Path) -> OwnLayers:
     """
     try:
         parts = load_file(folder / WEIGHTS)
-        own = OwnLayers(folder.name, parts.pop(IDS).long(), parts)
+        ids = parts.pop(IDS)
+        distinct = ids.ndim == 1 and ids.unique().numel() == len(ids)
+        if ids.is_floating_point() or not distinct or ids.min() < 0:
+            raise ValueError(f"{IDS} are no list of different ids")
+        own = OwnLayers(folder.name, ids.long(), parts)
         assert own.layers
     except Exception as error:  # every reader of a damaged file raises its own kind
         raise FlybenchError(

@@ -131,7 +131,7 @@ def _borrower(ref: ModelRef, target: ModelInfo) -> ModelInfo | None:
         if getattr(ref, name) is not None:
             raise FlybenchError(
                 f"model.draft.{name}={getattr(ref, name)} is not allowed for {ref.path}, which "
-                f"borrows its target's embeddings: remove {name}."
+                f"borrows its target's embeddings: remove it, or set model.draft.{name}=null."
             )
     return replace(
         target,

@@ -36,8 +36,8 @@ def _suits(weight: Tensor) -> bool:
 def thin_linear(module: nn.Linear, x: Tensor) -> Tensor:
     """What `module` makes of x [..., K]."""
     weight, bias = module.weight, module.bias
-    rows = x.numel() // x.shape[-1]
-    if not FEWEST <= rows < TOO_MANY:
+    rows = x.shape[:-1].numel()
+    if not FEWEST <= rows < TOO_MANY or not _suits(weight):
         return F.linear(x, weight, bias)
     blocks = weight.unflatten(0, (-1, BLOCK)).transpose(1, 2)
     product = torch.matmul(x.reshape(1, rows, -1), blocks).transpose(0, 1)

@@ -13,13 +13,14 @@ from itertools import islice
 from typing import Any
 
 from flybench.checks import suggestion
-from flybench.config import TaskConfig
+from flybench.config import TaskConfig, digest
 from flybench.core import FlybenchError, Prompt, Record, Score
 from flybench.tasks.base import Judged, RowTask, row_of
 from flybench.tasks.recipes import load_recipe, shots
 from flybench.tasks.sources import by_id
 
 FEWSHOT_SEED = 1234  # what lm-eval's own command uses
+ROW = "flybench row"
 
 
 class LmEvalTask(RowTask):
@@ -29,7 +30,7 @@ class LmEvalTask(RowTask):
     runs_code = False
 
     def __init__(self, config: TaskConfig) -> None:
-        self._task = load_recipe(config)
+        self._task, self._recipe = load_recipe(config)
         self._config = config
         own = self._task.config.num_fewshot or 0
         self._fewshot = own if config.num_fewshot is None else config.num_fewshot
@@ -39,11 +40,16 @@ class LmEvalTask(RowTask):
                 f"task.num_fewshot={self._fewshot} is more than the {available} samples that "
                 f"{config.name} has to show: lower it, or put them into task.path= as train.jsonl."
             )
-        until = self._task.config.generation_kwargs.get("until", [])
-        self._stop = (until,) if isinstance(until, str) else tuple(until)
+        until = self._task.config.generation_kwargs.get("until") or []
+        self._stop = tuple(map(str, [until] if isinstance(until, str) else until))
         self._metric = self._main_metric()
-        docs = [{"id": f"{config.name}/{n}", **doc} for n, doc in enumerate(self._task.eval_docs)]
-        self._rows = by_id(docs, "id", self._fields())
+        # The data may have a column "id" of their own.
+        docs = [{**doc, ROW: f"{config.name}/{n}"} for n, doc in enumerate(self._task.eval_docs)]
+        self._rows = by_id(docs, ROW, self._fields())
+
+    @property
+    def data_sha256(self) -> str:
+        return digest([list(self._rows.values()), self._recipe])
 
     def prompts(self, count: int | None = None) -> Sequence[Prompt]:
         # Few-shots are drawn one sample after another, so a prefix is the same whatever `count`.
@@ -55,14 +61,17 @@ class LmEvalTask(RowTask):
     def score(self, record: Record) -> Score:
         doc, reason = row_of(self._rows, record), ""
         found: dict[str, Any] = {}
-        answers = self._filtered(doc, record.turns[-1].text)
+        try:
+            answers = self._filtered(doc, record.turns[-1].text)
+        except Exception as error:
+            reason = f"lm-eval's filters could not read it ({type(error).__name__}: {error})"
+            return Score(record.sample_id, record.method, None, {}, None, reason)
         for name, answer in answers.items():
             try:
                 result = self._task.process_results(doc, [answer])
+                found |= {f"{metric},{name}": value for metric, value in result.items()}
             except Exception as error:  # a recipe's own code meets an answer it did not expect
                 reason = f"lm-eval could not score it ({type(error).__name__}: {error})"
-                continue
-            found |= {f"{metric},{name}": value for metric, value in result.items()}
         metrics = {name: float(value) for name, value in found.items() if _is_share(value)}
         correct = metrics.get(self._metric)
         if correct is None and not reason:
@@ -77,7 +86,11 @@ class LmEvalTask(RowTask):
     def _main_metric(self) -> str:
         config = self._task.config
         filters = [one.name for one in self._task._filters]
-        names = [f"{row['metric']},{name}" for row in config.metric_list for name in filters]
+        names = [f"{row['metric']},{name}" for row in config.metric_list or [] for name in filters]
+        if not names:
+            raise FlybenchError(
+                f"task.name={self._config.name} has no metric: add a metric_list to its recipe."
+            )
         wanted = self._config.metric or names[0]
         if wanted not in names:
             raise FlybenchError(

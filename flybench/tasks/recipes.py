@@ -24,8 +24,8 @@ SHOWN = 12  # members of a group that a message names
 SPLITS = ("training_split", "validation_split", "test_split", "fewshot_split")
 
 
-def load_recipe(config: TaskConfig) -> Any:
-    """lm-eval's task object for `config.name`.
+def load_recipe(config: TaskConfig) -> tuple[Any, dict[str, Any]]:
+    """lm-eval's task object for `config.name`, and the settings of its recipe.
 
     Raises:
         FlybenchError: there is no such task, its data cannot be read, or it is of a kind that is
@@ -35,7 +35,12 @@ def load_recipe(config: TaskConfig) -> Any:
     from lm_eval.tasks._yaml_loader import load_yaml
 
     recipe = _recipe_file(config)
-    settings = load_yaml(recipe, resolve_func=False)
+    try:
+        settings = load_yaml(recipe, resolve_func=False)
+    except Exception as error:  # YAML's kinds, and lm-eval's for what is no recipe
+        raise FlybenchError(
+            f"{recipe.name} is no recipe of lm-eval ({type(error).__name__}): check the file."
+        ) from error
     _refuse(config.name, settings)
     # lm-eval merges an included file with what follows it, and reads its hub data otherwise.
     whole = {"include": str(recipe), **(_own_data(config, settings) if config.path else {})}
@@ -51,16 +56,19 @@ def load_recipe(config: TaskConfig) -> Any:
                 "install them first."
             ) from error
         except Exception as error:  # lm-eval and datasets raise many kinds
+            remedy = "give its data as task.path=, or check that the hub can be reached"
+            if config.path:
+                remedy = f"check that {config.path} holds what the recipe {recipe.name} reads"
             raise FlybenchError(
                 f"lm-eval could not load {config.name} ({type(error).__name__}: "
-                f"{_first_line(error)}): give its data as task.path=, or check that the hub can be "
-                "reached."
+                f"{_first_line(error)}): {remedy}."
             ) from error
-    return task
+    return task, settings
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).strip() or "no reason given").splitlines()[0].split(". ")[0].rstrip(".")
+    said = str(error.__cause__ or error).strip() or type(error).__name__
+    return said.splitlines()[0].split(". ")[0].rstrip(".")
 
 
 def _recipe_file(config: TaskConfig) -> Path:
@@ -125,7 +133,9 @@ def _refuse(name: str, settings: Mapping[str, Any]) -> None:
 
 
 def _own_data(config: TaskConfig, settings: Mapping[str, Any]) -> dict[str, Any]:
-    wanted = list(dict.fromkeys(settings[key] for key in SPLITS if settings.get(key)))
+    named = [settings.get(key) for key in SPLITS]
+    named.append((settings.get("fewshot_config") or {}).get("split"))
+    wanted = list(dict.fromkeys(split for split in named if split))
     asked = settings.get("test_split") or settings.get("validation_split") or "test"
     files = _files(Path(str(config.path)).expanduser(), config, wanted, asked)
     kinds = {_reader(file) for file in files.values()}
@@ -174,8 +184,12 @@ def _files(path: Path, config: TaskConfig, wanted: list[str], asked: str) -> dic
 
 def shots(task: Any) -> int:
     """How many solved samples a task has to show, none of which is asked."""
-    config = task.config
-    splits = [getattr(config, key, None) for key in ("fewshot_split", *SPLITS[:2])]
+    config, own = task.config, task.fewshot_cfg
     asked = config.test_split or config.validation_split
-    apart = any(split not in (None, asked) for split in splits)
-    return len(task.fewshot_docs()) if apart or task.fewshot_cfg.samples is not None else 0
+    # As lm-eval chooses.
+    source = own.split or (None if own.samples is not None else config.training_split)
+    source = source or (None if own.samples is not None else config.validation_split)
+    if source is None and own.samples is None:
+        return 0
+    same = source is not None and source == asked
+    return 0 if same else len(task.fewshot_docs())

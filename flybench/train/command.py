@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from flybench.train.answers import BatchAnswerer, answer_all
 from flybench.train.card import head_card, publish
 from flybench.train.corpus import Sample, read_corpus, write_corpus
 from flybench.train.head import HeadSettings, train_head
-from flybench.train.lessons import ALL
+from flybench.train.lessons import ALL, claim
 
 CORPUS = "corpus.jsonl"
 Prompt = tuple[list[int], str]
@@ -65,6 +65,7 @@ def train_eagle3_command(arguments: Sequence[str]) -> int:
     prompts = read_prompts(Path(str(given["data"])), Chat(info.tokenizer, "auto"))
     folder = Path(str(given.get("out", f"heads/{config.model.name}"))).expanduser()
     target = load_model(info, config.engine)
+    claim(folder / "answered.json", asdict(how) | {"target": info.ref.path, "files": info.files})
     corpus = _corpus(folder / CORPUS, target, info, prompts, how)
     facts = train_head(target, corpus, sorted(info.eos_ids), settings, folder, info.ref.path)
     publish(folder, facts, head_card, str(given["data"]))
@@ -84,19 +85,26 @@ def read_prompts(path: Path, chat: Chat) -> list[Prompt]:
     """
     found = []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        # JSON text may hold separators that splitlines() splits at.
+        lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, ValueError) as error:
         raise FlybenchError(f"data={path} cannot be read: check the path.") from error
     for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
         try:
             row = json.loads(line)
             messages = row.get("messages") or [{"role": "user", "content": row["prompt"]}]
+            if not all(isinstance(message["content"], str) for message in messages):
+                raise TypeError("a message's content is text")
             ids = chat.encode(chat.render(messages))
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise FlybenchError(
                 f"line {number} of {path} is no JSON object with a prompt or messages: mend it."
             ) from error
         found.append((ids, str(row.get("domain", "prompts"))))
+    if not found:
+        raise FlybenchError(f"data={path} holds no prompts: write one a line.")
     return found
 
 
@@ -110,10 +118,18 @@ def _own(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
         if equals and name in ("data", "out"):
             own[name] = text
         elif equals and dot and group in ("train", "answers"):
-            own.setdefault(group, {})[key] = yaml.safe_load(text)
+            own.setdefault(group, {})[key] = _value(text)
         else:
             rest.append(argument)
     return own, rest
+
+
+def _value(text: str) -> Any:
+    """What a setting's text means; YAML alone takes 1e-3 for a word."""
+    try:
+        return float(text) if "e" in text.lower() else yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError):
+        return text
 
 
 def _corpus(

@@ -43,7 +43,7 @@ def read_corpus(path: Path) -> list[Sample]:
         FlybenchError: the file is missing or something else.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")[:-1]
         found = [Sample(**json.loads(line)) for line in lines]
     except (OSError, ValueError, TypeError) as error:
         raise FlybenchError(

@@ -61,7 +61,7 @@ def train_draft(
     torch.manual_seed(settings.seed)
     student = student_of(target, [layer % total for layer in settings.layers])
     lesson = DraftLesson(student, target, lessons.words.ids.to(target.device))
-    lessons.learn(student, lesson.loss, folder)
+    lessons.learn(student, lesson.loss, folder, name)
     save_layers(student, lessons.words.by_frequency, folder, name)
     decoders = draft_decoders(target, folder)
     return lessons.facts(name) | lessons.measure(decoders, ends)

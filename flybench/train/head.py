@@ -44,6 +44,8 @@ class HeadSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("train.unroll", self.unroll)
+        if not self.decay > 0:
+            raise FlybenchError(f"train.decay={self.decay:g} is not allowed: use more than 0.")
         if self.draft_vocab_size < LEAST_WORDS:
             raise FlybenchError(
                 f"train.draft_vocab_size={self.draft_vocab_size} is not allowed: a tree wants to "
@@ -69,7 +71,7 @@ def train_head(
     torch.manual_seed(settings.seed)
     head = new_head(target, lessons.words)
     lesson = HeadLesson(head, target, settings.unroll, settings.decay)
-    lessons.learn(head, lesson.loss, folder)
+    lessons.learn(head, lesson.loss, folder, name)
     save_head(head.to(target.dtype), folder, name, CHAIN.nodes)
     decoders = head_decoders(target, folder, settings.longest)
     return lessons.facts(name) | lessons.measure(decoders, ends)

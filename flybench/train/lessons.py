@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,7 +23,7 @@ from flybench.train.corpus import Sample, batches, split
 from flybench.train.optimise import Loss, Schedule, optimise
 from flybench.train.vocabulary import DraftVocabulary, coverage, frequent
 
-ALL = "all"
+ALL, BEGUN = "all", "begun.json"
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,11 @@ class Settings:
     save_every: int = 200
 
     def __post_init__(self) -> None:
-        for name in ("draft_vocab_size", "steps", "batch_tokens", "longest", "save_every"):
+        names = ("draft_vocab_size", "steps", "batch_tokens", "longest", "measured", "save_every")
+        for name in names:
             positive(f"train.{name}", getattr(self, name))
+        if not 0 < self.lr < math.inf:
+            raise FlybenchError(f"train.lr={self.lr:g} is not allowed: use more than 0.")
         if not 0 < self.held_out < 1:
             raise FlybenchError(
                 f"train.held_out={self.held_out:g} is not allowed: use a share between 0 and 1."
@@ -64,20 +70,29 @@ class Lessons:
         """Raises:
         FlybenchError: there are too few answers.
         """
-        train, held_out = split(corpus, settings.held_out, settings.seed)
+        # Of a longer text nothing would be learned, and nothing could be measured.
+        whole = [s for s in corpus if len(s.prompt) + len(s.answer) <= settings.longest]
+        train, held_out = split(whole, settings.held_out, settings.seed)
         if not train or not held_out:
             raise FlybenchError(
-                f"{len(corpus)} answers are too few to hold {settings.held_out:.0%} of them out: "
-                "give more prompts."
+                f"{len(whole)} answers of at most train.longest={settings.longest} tokens are too "
+                f"few to hold {settings.held_out:.0%} of them out: give more prompts, or raise it."
             )
         vocab = target.config.vocab_size
         size = min(settings.draft_vocab_size, vocab)
         words = frequent((sample.answer for sample in train), size, vocab)
         return cls(train, held_out, words, settings)
 
-    def learn(self, module: nn.Module, loss: Loss, folder: Path) -> None:
-        """Train `module`, going on with what `folder` holds."""
+    def learn(self, module: nn.Module, loss: Loss, folder: Path, target: str) -> None:
+        """Train `module`, going on with what `folder` holds.
+
+        Raises:
+            FlybenchError: that was begun with other settings, answers or another `target`.
+        """
         settings = self.settings
+        made_of = asdict(settings) | {"target": target, "answers": _digest(self.train)}
+        later = ("measured", "save_every")
+        claim(folder / BEGUN, {n: value for n, value in made_of.items() if n not in later})
         limits = (settings.batch_tokens, settings.longest)
         schedule = Schedule(settings.steps, settings.lr, save_every=settings.save_every)
         optimise(module, loss, lambda epoch: batches(self.train, *limits, epoch), schedule, folder)
@@ -108,6 +123,31 @@ class Lessons:
             "measured_prompts": dict(Counter(sample.domain for sample in samples)),
             "tau": {name: _tau(name, decoder, samples, ends) for name, decoder in decoders.items()},
         }
+
+
+def claim(path: Path, made_of: Mapping[str, Any]) -> None:
+    """Note in `path` what its folder is made of; what is noted there already must be the same.
+
+    Raises:
+        FlybenchError: it is not.
+    """
+    plain = json.loads(json.dumps(made_of))
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(plain, indent=2) + "\n")
+        return
+    known = json.loads(path.read_text())
+    for name in [*known, *plain]:
+        if known.get(name) != plain.get(name):
+            raise FlybenchError(
+                f"{path.parent} was begun with {name}={known.get(name)}, and now it is "
+                f"{plain.get(name)}: set out= to another folder, or remove this one."
+            )
+
+
+def _digest(samples: Sequence[Sample]) -> str:
+    text = json.dumps([sample[:2] for sample in samples])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _tau(

@@ -124,6 +124,17 @@ def test_a_damaged_file_is_one_sentence(folder: Path, broken: bytes) -> None:
     refused(pair_config(folder), "own cannot be read", "model.safetensors")
 
 
+@pytest.mark.parametrize(
+    "ids", [torch.tensor([-5, 3]), torch.tensor([3, 3]), torch.tensor([[3]]), torch.tensor([])]
+)
+def test_ids_that_are_none_are_one_sentence(folder: Path, ids: Tensor) -> None:
+    from safetensors.torch import load_file, save_file
+
+    parts: dict[str, Tensor] = load_file(folder / "model.safetensors")
+    save_file(parts | {"draft_ids": ids}, folder / "model.safetensors")
+    refused(pair_config(folder), "draft_ids")
+
+
 def test_a_file_without_ids_or_layers_is_one_sentence(folder: Path) -> None:
     from safetensors.torch import load_file, save_file
 

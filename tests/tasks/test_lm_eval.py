@@ -184,3 +184,49 @@ def test_settings_of_another_kind_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(FlybenchError) as caught:
         TaskConfig("gsm8k", "gsm8k", **wrong)
     toys.assert_one_sentence(caught.value, "task.")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"fewshot_split": "test"},
+        {"fewshot_config": {"split": "test"}},
+        {"training_split": None},
+    ],
+)
+def test_nothing_that_is_asked_is_shown(folder: Path, change: dict[str, Any]) -> None:
+    refused(config(folder, change=change), "the 0 samples")
+
+
+def test_shots_may_come_from_a_split_of_their_own(folder: Path) -> None:
+    change = {"training_split": None, "fewshot_config": {"split": "train"}}
+    task = LmEvalTask(config(folder, change=change))
+    assert "Chile" not in task.prompts(1)[0].messages[1]["content"]
+
+
+def test_a_column_id_is_the_datas_own_business(folder: Path) -> None:
+    for split in ROWS:
+        rows = [row | {"id": 1.5} for row in ROWS[split]]
+        (folder / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    task = LmEvalTask(config(folder))
+    assert [prompt.sample_id for prompt in task.prompts()] == ["capitals/0", "capitals/1"]
+
+
+@pytest.mark.parametrize("text", ["", "[1, 2]", "a: [", "\x00"])
+def test_a_recipe_that_is_none_is_refused(folder: Path, text: str) -> None:
+    given = config(folder)
+    (folder / "capitals.yaml").write_text(text)
+    refused(given, "capitals.yaml is no recipe")
+
+
+def test_a_recipe_without_a_metric_is_refused(folder: Path) -> None:
+    refused(config(folder, change={"metric_list": None}), "no metric")
+
+
+def test_the_hash_knows_data_and_recipe(folder: Path) -> None:
+    first = LmEvalTask(config(folder)).data_sha256
+    assert LmEvalTask(config(folder)).data_sha256 == first
+    other = LmEvalTask(config(folder, change={"doc_to_target": "{{country}}"}))
+    assert other.data_sha256 != first
+    (folder / "test.jsonl").write_text(json.dumps(ROWS["test"][1]) + "\n")
+    assert LmEvalTask(config(folder)).data_sha256 != first

@@ -56,6 +56,11 @@ def test_train_a_head_and_run_it(capfd: pytest.CaptureFixture[str]) -> None:
         (["model=random", "data=prompts.jsonl", "train.stps=3"], "did you mean steps"),
         (["model=random", "data=prompts.jsonl", "train.steps=0"], "train.steps=0"),
         (["model=random", "data=prompts.jsonl", "train.draft_vocab_size=9"], "at least 64"),
+        (["model=random", "data=prompts.jsonl", "train.lr=-1"], "train.lr=-1"),
+        (["model=random", "data=prompts.jsonl", "train.measured=0"], "train.measured=0"),
+        (["model=random", "data=empty.jsonl"], "holds no prompts"),
+        (["model=random", "data=null.jsonl"], "line 1 of null.jsonl"),
+        ([*QUICK, "train.longest=4"], "train.longest=4"),
         (["model=random", "data=prompts.jsonl", "train.held_out=2"], "train.held_out=2"),
         (["model=random", "data=one.jsonl", *QUICK[3:]], "too few"),
     ],
@@ -64,6 +69,8 @@ def test_mistakes_are_one_sentence(
     capfd: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
     Path("bad.jsonl").write_text("[]\n")
+    Path("empty.jsonl").write_text("\n")
+    Path("null.jsonl").write_text(json.dumps({"prompt": None}) + "\n")
     Path("one.jsonl").write_text(json.dumps({"prompt": "Hi."}) + "\n")
     assert main(["train-eagle3", *arguments]) == 2
     *_, line = capfd.readouterr().err.strip().splitlines()
@@ -76,3 +83,24 @@ def test_answers_to_other_prompts_are_not_taken(capfd: pytest.CaptureFixture[str
     Path("prompts.jsonl").write_text(json.dumps({"prompt": "Another."}) + "\n")
     assert main(["train-eagle3", *QUICK]) == 2
     assert "holds answers to other prompts" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("train.unroll=2", "begun with unroll=4"),
+        ("train.steps=3", "begun with steps=12"),
+        ("answers.max_new_tokens=4", "begun with max_new_tokens=16"),
+        ("model.target.path=random:llama:7", "begun with target=random:llama"),
+    ],
+)
+def test_a_folder_begun_with_other_settings_is_refused(
+    capfd: pytest.CaptureFixture[str], change: str, said: str
+) -> None:
+    assert main(["train-eagle3", *QUICK]) == 0
+    assert main(["train-eagle3", *QUICK, change]) == 2
+    assert said in capfd.readouterr().err
+
+
+def test_a_rate_may_be_written_as_people_do(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["train-eagle3", *QUICK, "train.lr=1e-2", "train.steps=1"]) == 0
