@@ -481,6 +481,8 @@ def test_limit_shorter_than_the_start_is_a_timeout() -> None:
 
 def test_interrupt_stops_the_program(name: str) -> None:
     needs("pid_namespace")
+    # Whoever starts tests in the background of a script lets them ignore interrupts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     start = time.monotonic()
@@ -488,4 +490,5 @@ def test_interrupt_stops_the_program(name: str) -> None:
         run_program(named(name, "time.sleep(60)"))
     assert time.monotonic() - start < 5
     timer.join()
+    signal.signal(signal.SIGINT, before)
     assert not alive(name)
