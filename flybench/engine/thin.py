@@ -1,9 +1,8 @@
 """Products of a few rows on a CPU, in blocks of the weight.
 
-MKL multiplies one row by a weight as fast as memory delivers the weight, and so it does sixty. In
-between it is up to twice as slow: reading nine rows costs more than two passes over one. A batch of
-products with blocks of the weight's rows does the same work at the speed of one row. What a draft's
-verification costs on a CPU hangs on this.
+MKL multiplies one to three rows by a weight about as fast as memory delivers the weight, and a few
+more much more slowly. A batch of products with blocks of the weight's rows does the same work with
+less delay, and with it the verification of a short draft; `flybench latency` times passes by width.
 """
 
 from __future__ import annotations

@@ -186,10 +186,8 @@ def shots(task: Any) -> int:
     """How many solved samples a task has to show, none of which is asked."""
     config, own = task.config, task.fewshot_cfg
     asked = config.test_split or config.validation_split
-    # As lm-eval chooses.
-    source = own.split or (None if own.samples is not None else config.training_split)
-    source = source or (None if own.samples is not None else config.validation_split)
+    # The order in which lm-eval looks for them; without any it would show what is asked.
+    source = own.split
     if source is None and own.samples is None:
-        return 0
-    same = source is not None and source == asked
-    return 0 if same else len(task.fewshot_docs())
+        source = config.training_split or config.validation_split or asked
+    return 0 if source == asked else len(task.fewshot_docs())

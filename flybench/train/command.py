@@ -127,7 +127,8 @@ def _own(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
 def _value(text: str) -> Any:
     """What a setting's text means; YAML alone takes 1e-3 for a word."""
     try:
-        return float(text) if "e" in text.lower() else yaml.safe_load(text)
+        value = yaml.safe_load(text)
+        return float(value) if isinstance(value, str) else value
     except (ValueError, yaml.YAMLError):
         return text
 

@@ -64,15 +64,15 @@ def split(samples: Sequence[Sample], held_out: float, seed: int) -> tuple[list[S
     return train, [sample for sample in samples if tuple(sample.prompt) in kept_back]
 
 
-def batches(samples: Sequence[Sample], tokens: int, longest: int, seed: int) -> Iterator[Batch]:
+def batches(samples: Sequence[Sample], tokens: int, seed: int) -> Iterator[Batch]:
     """Every sample once, in batches of about `tokens` tokens with texts of similar lengths.
 
-    Texts are cut at `longest` tokens. The order depends on `seed` alone.
+    The order depends on `seed` alone.
     """
     shuffled = list(samples)
     rng = random.Random(seed)
     rng.shuffle(shuffled)
-    lengths = [min(len(s.prompt) + len(s.answer), longest) for s in shuffled]
+    lengths = [len(sample.prompt) + len(sample.answer) for sample in shuffled]
     order = sorted(range(len(shuffled)), key=lambda i: lengths[i])
     groups: list[list[int]] = [[]]
     for place in order:
@@ -81,12 +81,12 @@ def batches(samples: Sequence[Sample], tokens: int, longest: int, seed: int) -> 
         groups[-1].append(place)
     rng.shuffle(groups)
     for group in groups:
-        yield collate([shuffled[place] for place in group], longest)
+        yield collate([shuffled[place] for place in group])
 
 
-def collate(samples: Sequence[Sample], longest: int) -> Batch:
+def collate(samples: Sequence[Sample]) -> Batch:
     """One batch of texts."""
-    texts = [(sample.prompt + sample.answer)[:longest] for sample in samples]
+    texts = [sample.prompt + sample.answer for sample in samples]
     width = max(map(len, texts))
     ids = torch.tensor([text + [0] * (width - len(text)) for text in texts])
     place = torch.arange(width)

@@ -22,7 +22,8 @@ from flybench.train.optimise import Seen
 
 
 def student_of(target: PreTrainedModel, layers: Sequence[int]) -> PreTrainedModel:
-    """A model of copies of these `layers` of the target; what is no layer they share, untrained."""
+    """A model of fp32 copies of these `layers` of the target and of its last norm, to be trained;
+    the rest is the target's own and stays as it is."""
     student = with_layers(target, layers)
     for name in ("layers", "norm"):
         own = copy.deepcopy(getattr(student.model, name)).float().requires_grad_(True)

@@ -28,7 +28,7 @@ ALL, BEGUN = "all", "begun.json"
 
 @dataclass(frozen=True)
 class Settings:
-    """`steps` of about `batch_tokens` each, with texts cut at `longest` tokens.
+    """`steps` of about `batch_tokens` each, without texts of more than `longest` tokens.
 
     The drafter may propose `draft_vocab_size` ids. A share `held_out` of the prompts is not trained
     on, and `measured` of these are decoded in the end.
@@ -93,9 +93,10 @@ class Lessons:
         made_of = asdict(settings) | {"target": target, "answers": _digest(self.train)}
         later = ("measured", "save_every")
         claim(folder / BEGUN, {n: value for n, value in made_of.items() if n not in later})
-        limits = (settings.batch_tokens, settings.longest)
         schedule = Schedule(settings.steps, settings.lr, save_every=settings.save_every)
-        optimise(module, loss, lambda epoch: batches(self.train, *limits, epoch), schedule, folder)
+        optimise(
+            module, loss, lambda n: batches(self.train, settings.batch_tokens, n), schedule, folder
+        )
 
     def facts(self, target: str) -> dict[str, Any]:
         """What a card tells of what was learned."""

@@ -230,3 +230,21 @@ def test_the_hash_knows_data_and_recipe(folder: Path) -> None:
     assert other.data_sha256 != first
     (folder / "test.jsonl").write_text(json.dumps(ROWS["test"][1]) + "\n")
     assert LmEvalTask(config(folder)).data_sha256 != first
+
+
+def test_a_run_is_scored_with_its_own_data_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from flybench.cli import main
+
+    monkeypatch.chdir(folder)
+    given = config(folder)
+    asked = [f"task.recipe={given.recipe}", f"task.path={folder}", "task.name=capitals"]
+    quick = ["model=random", "method=ar", "task.max_new_tokens=4"]
+    assert main(["run", "task=lm_eval", *quick, *asked]) == 0
+    (run,) = (folder / "results").iterdir()
+    assert main(["score", str(run)]) == 0
+    rows = [row | {"city": "Quito"} for row in ROWS["test"]]
+    (folder / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["score", str(run)]) == 2
+    assert "are not those" in capfd.readouterr().err

@@ -75,18 +75,19 @@ def test_a_prompt_is_held_out_with_all_its_answers() -> None:
 
 
 def test_batches_hold_every_sample_once_and_repeat() -> None:
-    found = list(batches(SAMPLES, 20, 6, seed=1))
+    found = list(batches(SAMPLES, 20, seed=1))
     assert sum(len(batch.ids) for batch in found) == len(SAMPLES)
-    assert all(batch.ids.numel() <= 20 for batch in found)
-    assert all(batch.ids.shape[1] <= 6 for batch in found)
-    again = list(batches(SAMPLES, 20, 6, seed=1))
+    # A text that alone is longer has a batch to itself.
+    assert all(batch.ids.numel() <= 20 or len(batch.ids) == 1 for batch in found)
+    assert len(found) > 1
+    again = list(batches(SAMPLES, 20, seed=1))
     assert all(torch.equal(a.ids, b.ids) for a, b in zip(found, again, strict=True))
 
 
 def test_the_answer_is_marked_and_the_filling_is_not() -> None:
-    ids, answer = collate([Sample([1, 2], [3], "a"), Sample([4], [5, 6, 7, 8], "a")], 4)
-    assert ids.tolist() == [[1, 2, 3, 0], [4, 5, 6, 7]]
-    assert answer.tolist() == [[False, False, True, False], [False, True, True, True]]
+    ids, answer = collate([Sample([1, 2], [3], "a"), Sample([4], [5, 6, 7, 8], "a")])
+    assert ids.tolist() == [[1, 2, 3, 0, 0], [4, 5, 6, 7, 8]]
+    assert answer.tolist() == [[False, False, True, False, False], [False, True, True, True, True]]
 
 
 def test_the_frequent_ids_cover_most_of_the_text() -> None:

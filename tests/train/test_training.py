@@ -59,7 +59,7 @@ def test_a_lesson_sees_what_drafting_sees(
         return found
 
     monkeypatch.setattr(Eagle3Head, "forward", watched)
-    HeadLesson(head, target, 4, 0.8).loss(collate(samples[:2], 30))
+    HeadLesson(head, target, 4, 0.8).loss(collate(samples[:2]))
     monkeypatch.undo()
     slow, text = SlowHead("llama", head), samples[0].prompt + samples[0].answer
     for step, logits in enumerate(seen):
@@ -71,7 +71,7 @@ def test_a_lesson_sees_what_drafting_sees(
 
 def test_a_lesson_weighs_its_steps(target: PreTrainedModel, samples: list[Sample]) -> None:
     """Against a cross-entropy spelled out, over ids that the head may propose."""
-    head, batch = toys.head("llama"), collate(samples[:3], 30)
+    head, batch = toys.head("llama"), collate(samples[:3])
     once, _ = HeadLesson(head, target, 1, 0.5).loss(batch)
     ids = torch.arange(len(head.d2t)) + head.d2t
     slow, total, count = SlowHead("llama", head), 0.0, 0
@@ -104,7 +104,7 @@ def learn(
     lr: float = 3e-3,
 ) -> list[dict[str, float]]:
     schedule = optimise.Schedule(30, lr, save_every=10)
-    optimise.optimise(module, loss, lambda n: batches(samples, 120, 30, n), schedule, folder)
+    optimise.optimise(module, loss, lambda n: batches(samples, 120, n), schedule, folder)
     return log(folder)
 
 
