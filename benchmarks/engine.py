@@ -83,10 +83,10 @@ def draft_figures(draft: Bench, k: int, bandwidth: float) -> dict[str, float]:
 
 def verdict_ms(target: GraphTarget, k: int, device: torch.device) -> float:
     """FLy's window and gate alone, on a view that is there."""
-    judge = target.prepare(FlyVerifier("official", 0.3, 6), k, GREEDY)
-    target.prefill(TEXT)
+    own, judge = target.prepare(FlyVerifier("official", 0.3, 6), k, GREEDY)
+    own.prefill(TEXT)
     chain = Draft.chain(torch.zeros(k, dtype=torch.long, device=device))
-    view = target.score(5, chain)
+    view = own.score(5, chain)
     return milliseconds(lambda: judge.judge(chain, view, GREEDY, None), device, 100)
 
 

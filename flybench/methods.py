@@ -22,10 +22,11 @@ def build_decoder(
 ) -> Decoder:
     """A decoder on loaded models, with everything that its passes need prepared."""
     rule, tree = build_verifier(method.verify, sampling), method.draft.tree_depth > 0
+    own, verifier = target.prepare(rule, method.k, sampling, tree)
     return Decoder(
-        target=target,
+        target=own,
         drafter=build_drafter(method.draft, draft, sampling, target.device, method.k),
-        verifier=target.prepare(rule, method.k, sampling, tree),
+        verifier=verifier,
         k=method.k,
         sampling=sampling,
         clock=Clock(target.device),

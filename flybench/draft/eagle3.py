@@ -59,11 +59,10 @@ class Eagle3Drafter:
     """Drafts with a head; a pair is a token and the feature of the token before it."""
 
     def __init__(self, model: HeadModel, shape: Shape) -> None:
-        self._model = model
+        self._model = model = model.reserve(shape.nodes + 1 + shape.scratch)
         self._head = model.head
         self._shape = shape
         self._program: Callable[[], Draft] | None = None
-        model.reserve(shape.nodes + 1 + shape.scratch)
         if model.captured:
             self._inbox = box = Inbox(model, shape.nodes + 1)
             work = partial(self._tensors, box.ids, box.taps, box.base, box.count, model.slots)

@@ -86,10 +86,13 @@ class Target(Protocol):
 
     device: torch.device
 
-    def prepare(self, judge: Judge, k: int, sampling: Sampling, tree: bool = False) -> Judge:
+    def prepare(
+        self, judge: Judge, k: int, sampling: Sampling, tree: bool = False
+    ) -> tuple[Target, Judge]:
         """Get ready for chains of up to `k` tokens, or for every `tree` of just so many.
 
-        Returns `judge` as this engine runs it best.
+        Returns the target as one method drives it, and `judge` as this engine runs it best. Methods
+        on one model share its cache, so that one sample at a time is answered.
         """
 
     def prefill(self, ids: Sequence[int]) -> Tensor | None:

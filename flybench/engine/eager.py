@@ -189,8 +189,10 @@ class EagerTarget:
         self._model = model
         self.device = model.device
 
-    def prepare(self, judge: Judge, k: int, sampling: Sampling, tree: bool = False) -> Judge:
-        return judge
+    def prepare(
+        self, judge: Judge, k: int, sampling: Sampling, tree: bool = False
+    ) -> tuple[EagerTarget, Judge]:
+        return self, judge
 
     def prefill(self, ids: Sequence[int]) -> Tensor | None:
         self._model.prefill(ids)

@@ -79,10 +79,10 @@ def _verdicts(
     loose = method.verify if method.verify.kind == "fly" else VerifyConfig("fly")
     found = {}
     for rule in (loose, VerifyConfig("exact")):
-        judge = target.prepare(build_verifier(rule, sampling), method.k, sampling)
-        target.prefill(prompt[:-1])
+        own, judge = target.prepare(build_verifier(rule, sampling), method.k, sampling)
+        own.prefill(prompt[:-1])
         draft = Draft.chain(torch.zeros(method.k, dtype=torch.long, device=target.device))
-        view = target.score(prompt[-1], draft)
+        view = own.score(prompt[-1], draft)
         generator = torch.Generator(target.device).manual_seed(0)
 
         def work() -> None:

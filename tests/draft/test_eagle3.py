@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 import torch
 
+from flybench.config import DraftConfig, MethodConfig
 from flybench.core import Draft, Fate, Generation, TargetView, Verdict
 from flybench.decode import Decoder, StopRule
 from flybench.draft.eagle3 import PIECE, Eagle3Drafter, Shape
 from flybench.engine.base import Target
 from flybench.engine.eagle3.model import HeadModel
 from flybench.measure import Clock
+from flybench.methods import build_decoder
 from flybench.sampling import Sampling
 from flybench.verify.exact import ExactVerifier
 from tests.reference import toys
@@ -77,8 +79,8 @@ def checked(arch: str, shape: Shape, captured: bool = False, **head: Any) -> tup
     # gemma3's windows keep a tree off the graph engine.
     on_graph = captured and not (shape.depth and arch == "gemma3")
     make = toys.graph_target if on_graph else toys.eager_target
-    target = make(arch, made.config.taps)
-    target.prepare(ExactVerifier(), shape.nodes, Sampling(), shape.depth > 0)
+    plain = make(arch, made.config.taps)
+    target, _ = plain.prepare(ExactVerifier(), shape.nodes, Sampling(), shape.depth > 0)
     drafter = Checked(HeadModel(made, 400, captured), shape)
     drafter.slow = SlowHead(arch, made)
     return target, drafter
@@ -98,6 +100,25 @@ def test_drafts_equal_those_of_a_head_without_a_cache(
     found = decoder.decode(text, StopRule(frozenset(), 40))
     assert len(found.ids) == 40
     assert max(round_.accepted for round_ in found.rounds) > 2
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_a_chain_and_a_tree_share_a_head(captured: bool, prompt_ids: list[int]) -> None:
+    """Each drafts from keys and values of its own."""
+    made, make = toys.head("llama"), toys.graph_target if captured else toys.eager_target
+    target, model = make("llama", made.config.taps), HeadModel(made, 400, captured)
+    shapes = {
+        "chain": DraftConfig("eagle3"),
+        "tree": DraftConfig("eagle3", tree_depth=3, tree_top_k=4),
+    }
+    methods = [MethodConfig(name, 5, draft) for name, draft in shapes.items()]
+    together = [build_decoder(method, target, model, Sampling()) for method in methods]
+    stop = StopRule(frozenset(), 20)
+    for method, decoder in zip(methods, together, strict=True):
+        alone = build_decoder(method, target, HeadModel(made, 400, captured), Sampling())
+        expected, found = (each.decode(prompt_ids, stop) for each in (alone, decoder))
+        assert [r.fates for r in found.rounds] == [r.fates for r in expected.rounds]
+        assert found.ids == expected.ids
 
 
 OPTIONS = [
@@ -121,7 +142,7 @@ def test_greedy_answers_are_those_of_plain_decoding(
     arch: str, shape: Shape, captured: bool, prompt_ids: list[int], ar_answer: Generation
 ) -> None:
     target, drafter = checked(arch, shape, captured)
-    judge = target.prepare(ExactVerifier(), shape.nodes, Sampling(), shape.depth > 0)
+    target, judge = target.prepare(ExactVerifier(), shape.nodes, Sampling(), shape.depth > 0)
     decoder = Decoder(target, drafter, judge, shape.nodes, Sampling(), Clock(target.device))
     found = decoder.decode(prompt_ids, StopRule(frozenset(), 30))
     assert found.ids == ar_answer.ids[:30]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
@@ -12,7 +14,7 @@ from flybench.engine.thin import thin_products
 
 
 class HeadModel:
-    """`head` for texts of up to `max_length` tokens (batch 1); a drafter reserves the room.
+    """`head` for texts of up to `max_length` tokens (batch 1); each drafter reserves a room.
 
     Where it is `captured`, a draft is replayed as one CUDA graph.
     """
@@ -23,13 +25,16 @@ class HeadModel:
         self.captured = captured
         self.device = head.fc.weight.device
         self._max_length = max_length
+        self.slots = 0
+        self._keys = self._values = torch.empty(0)
 
-    def reserve(self, scratch: int) -> None:
-        """Start anew, with room for so many tokens behind the longest text."""
-        config = self.head.config
-        self.slots = self._max_length + scratch
-        shape = (1, config.key_heads, self.slots, config.head_dim)
-        self._keys, self._values = (self.head.fc.weight.new_zeros(shape) for _ in range(2))
+    def reserve(self, scratch: int) -> HeadModel:
+        """The same head with buffers of its own, for so many tokens behind the longest text."""
+        own, config = copy.copy(self), self.head.config
+        own.slots = self._max_length + scratch
+        shape = (1, config.key_heads, own.slots, config.head_dim)
+        own._keys, own._values = (self.head.fc.weight.new_zeros(shape) for _ in range(2))
+        return own
 
     @torch.inference_mode()
     def read(

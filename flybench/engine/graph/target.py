@@ -24,27 +24,25 @@ class GraphTarget:
     """Scores drafts in passes of two widths: one token, and the root with a draft of full length.
 
     A shorter draft is padded with whatever the inbox held: the cache forgets it, the view omits it.
+    Trees, of `tree` nodes, are wider than chains.
     """
 
-    def __init__(self, model: GraphModel) -> None:
+    def __init__(self, model: GraphModel, chain: int = 0, tree: int = 0) -> None:
         self._model = model
         self.device = model.device
-        self._widths: list[int] = []
-        self._views: dict[int, TargetView] = {}
-        self._tree: TreePass | None = None
+        self._widest = chain + 1
+        self._views = {nodes: self._view(nodes) for nodes in range(chain + 1)}
+        self._tree = TreePass(model, tree) if tree else None
         self._branched = False
 
-    def prepare(self, judge: Judge, k: int, sampling: Sampling, tree: bool = False) -> Judge:
-        chain = 0 if tree else k
-        self._widths = sorted({*self._widths, 1, chain + 1})
-        views = {nodes: self._view(nodes) for nodes in range(chain + 1)}
-        self._views |= views
-        if tree:
-            self._tree = TreePass(self._model, k)
+    def prepare(
+        self, judge: Judge, k: int, sampling: Sampling, tree: bool = False
+    ) -> tuple[GraphTarget, Judge]:
+        own = GraphTarget(self._model, **{"tree" if tree else "chain": k})
         if sampling.greedy:
-            return CapturedJudge(judge, self._model, views, self._tree if tree else None)
+            return own, CapturedJudge(judge, self._model, own._views, own._tree)
         # A draw needs fresh noise, which comes from a generator that no graph knows.
-        return judge if self._model.ranks == 1 else AgreedJudge(judge)
+        return own, judge if self._model.ranks == 1 else AgreedJudge(judge)
 
     def prefill(self, ids: Sequence[int]) -> Tensor | None:
         self._model.prefill(ids)
@@ -68,7 +66,7 @@ class GraphTarget:
         self._model.advance(1 + len(path))
 
     def _width(self, nodes: int) -> int:
-        return next(width for width in self._widths if width > nodes)
+        return self._widest if nodes else 1
 
     def _view(self, nodes: int) -> TargetView:
         """The first rows of a pass, which stand in the same place after each replay."""

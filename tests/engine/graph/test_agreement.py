@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -75,6 +76,24 @@ def test_short_prompts_are_read(
     prompt = prompt_ids[:length]
     eager, graph = both(arch, pair, METHODS["spd"], Sampling(), prompt, StopRule(frozenset(), 30))
     assert graph.ids == eager.ids
+
+
+def test_methods_of_different_lengths_share_a_model(arch: str, prompt_ids: list[int]) -> None:
+    """Each has passes, views and verdicts of its own, also for drafts of less than full length."""
+    target, draft, stop = (
+        GraphTarget(toys.graph(arch)),
+        toys.graph_near(arch),
+        StopRule(frozenset(), 30),
+    )
+    short = MethodConfig("lookup", 3, DraftConfig("lookup"))
+    lookup = replace(short, k=9)
+    methods = [METHODS["spd"], lookup, short, AR]
+    together = [build_decoder(method, target, draft, Sampling()) for method in methods]
+    for method, decoder in zip(methods, together, strict=True):
+        alone = build_decoder(method, GraphTarget(toys.graph(arch)), draft, Sampling())
+        expected, found = (each.decode(prompt_ids, stop) for each in (alone, decoder))
+        assert [r.fates for r in found.rounds] == [r.fates for r in expected.rounds]
+        assert found.ids == expected.ids
 
 
 def test_the_same_prompt_costs_and_answers_the_same_twice(

@@ -71,8 +71,7 @@ def test_a_text_longer_than_the_cache_is_refused() -> None:
     with pytest.raises(FlybenchError) as caught:
         model.prefill([1] * (model.slots + 1))
     toys.assert_one_sentence(caught.value, "do not fit in a cache of 256", "engine=eager")
-    target = GraphTarget(model)
-    target.prepare(ExactVerifier(), 5, Sampling())
+    target, _ = GraphTarget(model).prepare(ExactVerifier(), 5, Sampling())
     target.prefill([1] * 100)
     for _ in range(151):  # every padded pass fits behind the text that was promised
         target.score(1, Draft.chain(torch.tensor([2])))

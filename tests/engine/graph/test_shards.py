@@ -90,7 +90,8 @@ def test_two_ranks_decode_what_one_does(saved: Path, tmp_path: Path) -> None:
         [*launcher, str(script), str(saved)], capture_output=True, text=True, env=environment
     )
     assert done.returncode == 0, done.stderr
-    assert sorted(done.stdout.splitlines()) == ["rank 0 agrees", "rank 1 agrees"]
+    # They write to one pipe, and may write the ends of their lines later.
+    assert all(f"rank {rank} agrees" in done.stdout for rank in range(2))
 
 
 @pytest.fixture(scope="module")
