@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import hydra
@@ -15,7 +13,6 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from flybench.arguments import Parser
-from flybench.checks import explain
 from flybench.compose import (
     Request,
     cells,
@@ -26,18 +23,11 @@ from flybench.compose import (
     run_config,
 )
 from flybench.config import RunConfig
-from flybench.core import FlybenchError, Prompt
-from flybench.engine.placement import use_threads
-from flybench.plan import Plan, make_plan
-from flybench.provenance import open_folder
-from flybench.ranks import from_leader, join, rank
+from flybench.core import FlybenchError
 from flybench.records import RunFolder
 from flybench.report import write_report
 from flybench.report.headline import headline
-from flybench.run import generate, pending
-from flybench.scoring import score_run
-from flybench.summary import Row, write_summary
-from flybench.tasks import build_task
+from flybench.sweep import Sweep, judge
 
 GROUPS = {"models": "model", "methods": "method", "tasks": "task"}
 
@@ -45,14 +35,14 @@ GROUPS = {"models": "model", "methods": "method", "tasks": "task"}
 def run_command(arguments: Sequence[str]) -> int:
     """`flybench run`: check every cell, then let Hydra launch them one by one."""
     request = parse_request(arguments)
-    cells(request)
+    sweep = Sweep(cells(request), ["flybench", "run", *arguments])
     codes: list[int] = []
 
     def job(tree: DictConfig) -> None:
         if request.multirun:
             chosen = HydraConfig.get().overrides.task
             print("\n" + " ".join(override.lstrip("+") for override in chosen))
-        codes.append(_run_cell(run_config(tree), arguments))
+        codes.append(sweep.run(run_config(tree)))
 
     _launch(request, job)
     return max(codes)
@@ -62,7 +52,7 @@ def score_command(arguments: Sequence[str]) -> int:
     """`flybench score RUN…`: judge recorded answers again and refresh the summary."""
     for folder in _folders(_parser("score"), arguments)[0]:
         with folder.exclusive():
-            rows = _score(folder, _config_of(folder))
+            rows = judge(folder, _config_of(folder))
         print(headline(rows))
     return 0
 
@@ -92,54 +82,6 @@ def list_command(arguments: Sequence[str]) -> int:
     for name, description in known.items():
         print(f"{name:{width}}  {description}")
     return 0
-
-
-def _run_cell(config: RunConfig, arguments: Sequence[str]) -> int:
-    """One run from checks to summary; an error ends this cell alone."""
-    try:
-        plan = make_plan(config)
-        use_threads(plan.engine)
-        join(plan.device)
-        if rank():
-            return _follow(plan)
-        with plan.folder.exclusive():
-            open_folder(plan, ["flybench", "run", *arguments])
-            if todo := from_leader(pending(plan)):
-                generate(plan, todo)
-            rows = _score(plan.folder, config)
-    except Exception as error:  # the other cells of a sweep go on
-        if os.environ.get("FLYBENCH_DEBUG"):
-            raise
-        print(f"flybench: {explain(error)}", file=sys.stderr)
-        return 2
-    print(headline(rows))
-    failed = sum(row["n_error"] for row in rows)
-    print(f"\n{plan.folder.path}\nReport: flybench report {plan.folder.path}")
-    if failed:
-        print(f"{failed} sample(s) failed; the same command tries them again.", file=sys.stderr)
-    return 1 if failed else 0
-
-
-def _follow(plan: Plan) -> int:
-    """A rank that computes its part of what rank 0 decodes; its own files are thrown away."""
-    todo: list[tuple[int, Prompt]] = from_leader([])
-    with tempfile.TemporaryDirectory() as scratch:
-        apart = replace(plan, folder=RunFolder(Path(scratch)))
-        open_folder(apart, [])
-        if todo:
-            generate(apart, todo)
-    return 0
-
-
-def _score(folder: RunFolder, config: RunConfig) -> list[Row]:
-    task = build_task(config.task)
-    if folder.provenance().get("data_sha256") not in (None, task.data_sha256):
-        raise FlybenchError(
-            f"The data of task {config.task.name} are not those that {folder.path} was made with: "
-            "put these back where they were, or run again with the new ones."
-        )
-    score_run(folder, task)
-    return write_summary(folder)
 
 
 def _config_of(folder: RunFolder) -> RunConfig:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -62,6 +62,18 @@ class Plan:
         """AR and the method; AR alone when it is the method."""
         own = self.config.method
         return [own] if own.draft.kind == "none" else [AR, own]
+
+    @property
+    def weights(self) -> str:
+        """A hash of what must be in memory: plans with the same one can run on the same models."""
+        read = [(asdict(info.ref), info.files) for info in self.infos]
+        head = self.head and self.head.files
+        return digest([read, head, self.vocab_size, asdict(self.engine), str(self.device)])
+
+    def beside(self, other: Plan) -> bool:
+        """Whether the two differ in their method alone, so that one AR serves both."""
+        same = replace(self.config, method=AR) == replace(other.config, method=AR)
+        return same and self.weights == other.weights
 
     def prompt_sha256(self, prompt: Prompt) -> str:
         """Hash of a sample as the model sees it: rendered first turn, follow-ups, cap, stops."""

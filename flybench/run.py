@@ -1,144 +1,190 @@
-"""`flybench run`: decode a task with AR and a method, one pair of answers after another.
+"""Decodes a task with AR and methods, one sample after another, all on the same warm models.
 
-For every sample both run back to back on the same warm models, in alternating order, each from a
-cold state. What is finished is on disk; the same command continues a run that was stopped.
+For every sample AR and the methods run back to back, in alternating order, each from a cold state.
+What is finished is on disk; `pending` finds what is not.
 """
 
 from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, NamedTuple
 
 import torch
 from tqdm import tqdm
 
 from flybench.bandwidth import read_bandwidth
+from flybench.config import MethodConfig
 from flybench.core import Generation, Prompt, Record
 from flybench.decode import Decoder, StopRule
-from flybench.engine.loading import load_pair
+from flybench.engine.loading import Pair, load_pair
 from flybench.measure import peak_memory_bytes, reset_peak_memory
-from flybench.methods import build_decoder
+from flybench.methods import AR, build_decoder
 from flybench.plan import Plan
 from flybench.ranks import rank, world_size
 from flybench.records import DRAFT_IDS
+from flybench.sampling import Sampling
 from flybench.telemetry import open_sensors
 
 WARMUP_TOKENS = 32
 
 
-def pending(plan: Plan) -> list[tuple[int, Prompt]]:
-    """Samples, with their number, that some method has not finished on this very prompt."""
-    records = plan.folder.records()
+class Asked(NamedTuple):
+    """A sample with its number, and which of some plans have not finished it on this prompt."""
 
-    def finished(prompt: Prompt) -> bool:
+    number: int
+    prompt: Prompt
+    lacking: list[int]
+
+
+def pending(plans: Sequence[Plan]) -> list[Asked]:
+    """What is left to decode, for plans that ask the same samples."""
+    known = [plan.folder.records() for plan in plans]
+
+    def lacks(number: int, prompt: Prompt) -> bool:
+        plan, records = plans[number], known[number]
         found = [records.get((prompt.sample_id, method.name)) for method in plan.methods]
         sha256 = plan.prompt_sha256(prompt)
-        return all(r and r.error is None and r.prompt_sha256 == sha256 for r in found)
+        return not all(r and r.error is None and r.prompt_sha256 == sha256 for r in found)
 
-    return [
-        (number, prompt)
-        for number, prompt in enumerate(plan.prompts, start=plan.config.offset)
-        if not finished(prompt)
+    first = plans[0]
+    asked = [
+        Asked(number, prompt, [index for index in range(len(plans)) if lacks(index, prompt)])
+        for number, prompt in enumerate(first.prompts, start=first.config.offset)
     ]
+    return [each for each in asked if each.lacking]
 
 
-def generate(plan: Plan, todo: Sequence[tuple[int, Prompt]]) -> None:
+@dataclass(frozen=True)
+class Loaded:
+    """A pair in memory, what its models must read for a token, and the decoders built on it."""
+
+    pair: Pair
+    costs: dict[str, Any]
+    _decoders: dict[tuple[MethodConfig, Sampling], Decoder] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: Plan, max_length: int) -> Loaded:
+        """The weights of a plan, for texts of up to `max_length` tokens."""
+        # Before the weights: the memory is free, and a process's peak stays that of its models.
+        bandwidth = read_bandwidth(plan.device)
+        pair = load_pair(
+            plan.target, plan.draft, plan.vocab_size, plan.engine, max_length, plan.head
+        )
+        draft = pair.draft_footprint
+        costs = {
+            "read_bandwidth": bandwidth,
+            "target": asdict(pair.target_footprint),
+            "draft": None if draft is None else asdict(draft),
+        }
+        if plan.engine.kind == "graph" and plan.device.type == "cuda" and not rank():
+            print(
+                "Compiling and capturing: up to a minute, less when it was done before.",
+                file=sys.stderr,
+            )
+        return cls(pair, costs)
+
+    def decoder(self, method: MethodConfig, sampling: Sampling) -> Decoder:
+        """A method on these models."""
+        if (method, sampling) not in self._decoders:
+            built = build_decoder(method, self.pair.target, self.pair.draft, sampling)
+            self._decoders[method, sampling] = built
+        return self._decoders[method, sampling]
+
+
+class Turn(NamedTuple):
+    """A method's turn at a sample, and the plans whose folders get its record."""
+
+    method: MethodConfig
+    decoder: Decoder
+    plans: list[Plan]
+
+
+def turns(plans: Sequence[Plan], loaded: Loaded) -> Iterator[Turn]:
+    """AR once for all of the plans, then the method of each."""
+    sampling = plans[0].config.sampling.rule()
+    yield Turn(AR, loaded.decoder(AR, sampling), list(plans))
+    for plan in plans:
+        for method in plan.methods[1:]:
+            yield Turn(method, loaded.decoder(method, sampling), [plan])
+
+
+def generate(plans: Sequence[Plan], todo: Sequence[Asked], loaded: Loaded) -> None:
     """Decode `todo` and append a record for each sample and method."""
-    decoders = load_decoders(plan)
-    sensors = open_sensors(plan.device)
-    warm_up(plan, decoders, todo)
-    done = len(plan.prompts) - len(todo)
+    for plan in plans:
+        plan.folder.amend_invocation(costs=loaded.costs)
+        if loaded.pair.draft_ids is not None:
+            plan.folder.write_json(DRAFT_IDS, loaded.pair.draft_ids.tolist())
+    first, sensors = plans[0], open_sensors(plans[0].device)
+    warm_up(plans, loaded, todo)
+    done = len(first.prompts) - len(todo)
     if done and not rank():
-        print(f"Continuing {plan.folder.path}: {done} of {len(plan.prompts)} samples are there.")
+        print(f"Continuing {first.folder.path}: {done} of {len(first.prompts)} samples are there.")
+    label = " ".join(dict.fromkeys(word for plan in plans for word in plan.label.split()))
     with tqdm(
-        total=len(plan.prompts),
+        total=len(first.prompts),
         initial=done,
-        desc=plan.label,
+        desc=label,
         unit="sample",
         disable=True if rank() else None,
     ) as bar:
-        for number, prompt in todo:
-            order = list(decoders.items())
-            # ABBA: a drift of the machine favours neither side.
-            for position, (name, decoder) in enumerate(order[:: -1 if number % 2 else 1]):
+        for number, prompt, lacking in todo:
+            order = list(turns([plans[index] for index in lacking], loaded))
+            # There and back: a drift of the machine favours no method.
+            for position, turn in enumerate(order[:: -1 if number % 2 else 1]):
                 energy = sensors.energy_j()
-                record = answer(plan, prompt, name, decoder, position)
-                plan.folder.append(replace(record, telemetry=sensors.since(energy)))
+                record = answer(turn, prompt, position)
+                record = replace(record, telemetry=sensors.since(energy))
+                for plan in turn.plans:
+                    plan.folder.append(record)
             bar.update()
 
 
-def load_decoders(plan: Plan) -> dict[str, Decoder]:
-    """The weights, and a decoder for each method on them; what they must read is written down."""
-    config = plan.config
-    # Before the weights: the memory is free, and a process's peak stays that of its models.
-    bandwidth = read_bandwidth(plan.device)
-    pair = load_pair(
-        plan.target, plan.draft, plan.vocab_size, plan.engine, plan.max_length, plan.head
-    )
-    draft = pair.draft_footprint
-    costs = {
-        "read_bandwidth": bandwidth,
-        "target": asdict(pair.target_footprint),
-        "draft": None if draft is None else asdict(draft),
-    }
-    plan.folder.amend_invocation(costs=costs)
-    if pair.draft_ids is not None:
-        plan.folder.write_json(DRAFT_IDS, pair.draft_ids.tolist())
-    sampling = config.sampling.rule()
-    if plan.engine.kind == "graph" and plan.device.type == "cuda" and not rank():
-        print(
-            "Compiling and capturing: up to a minute, less when it was done before.",
-            file=sys.stderr,
-        )
-    return {
-        method.name: build_decoder(method, pair.target, pair.draft, sampling)
-        for method in plan.methods
-    }
-
-
-def warm_up(plan: Plan, decoders: dict[str, Decoder], todo: Sequence[tuple[int, Prompt]]) -> None:
+def warm_up(plans: Sequence[Plan], loaded: Loaded, todo: Sequence[Asked]) -> None:
     """Let caches, kernels and clocks settle; nothing of it is recorded."""
-    for _, prompt in todo[: plan.config.warmup]:
+    for _, prompt, _ in todo[: plans[0].config.warmup]:
         short = replace(prompt, max_new_tokens=min(prompt.max_new_tokens, WARMUP_TOKENS))
-        for name, decoder in decoders.items():
-            answer(plan, short, name, decoder, 0)
+        for turn in turns(plans, loaded):
+            answer(turn, short, 0)
 
 
-def answer(plan: Plan, prompt: Prompt, method: str, decoder: Decoder, position: int) -> Record:
+def answer(turn: Turn, prompt: Prompt, position: int) -> Record:
     """One sample under one method. A failure is recorded, never timed, and the run goes on."""
-    device = decoder.target.device
+    # What is too long for the longest draft may still be answered beside a shorter one.
+    plan = min(turn.plans, key=lambda plan: plan.config.method.k)
+    device = turn.decoder.target.device
     record = Record(
         sample_id=prompt.sample_id,
-        method=method,
+        method=turn.method.name,
         category=prompt.category,
         position=position,
         prompt_sha256=plan.prompt_sha256(prompt),
     )
     reset_peak_memory(device)
     try:
-        turns = converse(plan, prompt, decoder)
+        generations = converse(plan, prompt, turn.decoder)
     except Exception as error:  # whatever breaks one sample must not lose the others
         if world_size() > 1:  # the other ranks are out of step now
             raise
         if isinstance(error, torch.OutOfMemoryError):
             torch.cuda.empty_cache()
         message = f"{type(error).__name__}: {error}"
-        print(f"{prompt.sample_id} ({method}) failed: {message}", file=sys.stderr)
+        print(f"{prompt.sample_id} ({turn.method.name}) failed: {message}", file=sys.stderr)
         return replace(record, error=message)
-    return replace(record, turns=turns, peak_memory_bytes=peak_memory_bytes(device))
+    return replace(record, turns=generations, peak_memory_bytes=peak_memory_bytes(device))
 
 
 def converse(plan: Plan, prompt: Prompt, decoder: Decoder) -> list[Generation]:
     """Every turn of a sample; a later turn reads the method's own earlier answers."""
     stop = StopRule(plan.target.eos_ids, prompt.max_new_tokens, prompt.stop, plan.chat.spell)
     messages = list(prompt.messages)
-    turns: list[Generation] = []
+    answers: list[Generation] = []
     for number, question in enumerate([None, *prompt.followups]):
         if question is not None:
             messages += [
-                {"role": "assistant", "content": turns[-1].text},
+                {"role": "assistant", "content": answers[-1].text},
                 {"role": "user", "content": question},
             ]
         ids = plan.chat.encode(plan.chat.render(messages))
@@ -147,5 +193,5 @@ def converse(plan: Plan, prompt: Prompt, decoder: Decoder) -> list[Generation]:
         generation = decoder.decode(
             ids, stop, int.from_bytes(hashlib.sha256(seed).digest()[:7], "big")
         )
-        turns.append(replace(generation, text=plan.chat.answer(generation.ids, prompt.stop)))
-    return turns
+        answers.append(replace(generation, text=plan.chat.answer(generation.ids, prompt.stop)))
+    return answers

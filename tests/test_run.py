@@ -20,7 +20,7 @@ from flybench.engine.eagle3.checkpoint import save_head
 from flybench.plan import Plan, make_plan
 from flybench.provenance import open_folder
 from flybench.records import RunFolder
-from flybench.run import generate, pending
+from flybench.run import Loaded, generate, pending
 from flybench.scoring import score_run
 from flybench.summary import write_summary
 from tests.reference import toys
@@ -95,8 +95,8 @@ def test_a_head_drafts_for_a_run(
 
 def complete(config: RunConfig) -> Plan:
     plan = prepare(config, [])
-    if todo := pending(plan):
-        generate(plan, todo)
+    if todo := pending([plan]):
+        generate([plan], todo, Loaded.of(plan, plan.max_length))
     score_run(plan.folder, plan.task)
     write_summary(plan.folder)
     return plan
@@ -145,15 +145,15 @@ def test_killed_and_started_again_ends_in_the_same_tables(config: RunConfig) -> 
 
 def test_a_finished_run_decodes_nothing_again(config: RunConfig) -> None:
     plan = complete(config)
-    assert pending(plan) == []
-    assert pending(prepare(config, [])) == []
+    assert pending([plan]) == []
+    assert pending([prepare(config, [])]) == []
 
 
 def test_a_larger_limit_continues_the_same_run(config: RunConfig) -> None:
     small = complete(replace(config, limit=2))
     large = prepare(replace(config, limit=4), [])
     assert large.folder.path == small.folder.path
-    assert [prompt.sample_id for _, prompt in pending(large)] == ["item-2", "item-3"]
+    assert [prompt.sample_id for _, prompt, _ in pending([large])] == ["item-2", "item-3"]
 
 
 def test_settings_that_change_tokens_change_the_folder(config: RunConfig) -> None:
@@ -171,7 +171,7 @@ def test_settings_that_change_tokens_change_the_folder(config: RunConfig) -> Non
 
 def test_offset_and_limit_choose_samples(config: RunConfig) -> None:
     plan = prepare(replace(config, offset=1, limit=2), [])
-    assert [(n, p.sample_id) for n, p in pending(plan)] == [(1, "item-1"), (2, "item-2")]
+    assert [(n, p.sample_id) for n, p, _ in pending([plan])] == [(1, "item-1"), (2, "item-2")]
 
 
 def test_a_crash_marks_one_sample_and_the_run_goes_on(
@@ -194,7 +194,7 @@ def test_a_crash_marks_one_sample_and_the_run_goes_on(
     rows = {row["method"]: row for row in folder.read_json("summary.json")}
     assert (rows["fly"]["n"], rows["fly"]["n_error"], rows["ar"]["n_error"]) == (ITEMS - 1, 1, 0)
     monkeypatch.setattr(run_module, "converse", converse)
-    assert [prompt.sample_id for _, prompt in pending(prepare(config, []))] == ["item-1"]
+    assert [prompt.sample_id for _, prompt, _ in pending([prepare(config, [])])] == ["item-1"]
     assert complete(config).folder.records()["item-1", "fly"].error is None
 
 
@@ -277,7 +277,7 @@ def test_changed_data_make_another_run(config: RunConfig) -> None:
     Path("demo.jsonl").write_text(text.replace("What is 3 plus 2?", "What is 3 and 2?"))
     after = prepare(config, [])
     assert after.folder.path != before.path
-    assert len(pending(after)) == ITEMS
+    assert len(pending([after])) == ITEMS
 
 
 def test_a_failure_never_hides_a_finished_sample(config: RunConfig) -> None:

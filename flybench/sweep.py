@@ -1,0 +1,152 @@
+"""The cells of one `flybench run`, so that nothing is loaded or measured twice.
+
+Cells that differ in their method alone are decoded side by side: every sample by AR once, and by
+each method. The first of them decodes for all, and the others find their answers there. A pair of
+models stays loaded for as long as the cells that follow want it.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from flybench.checks import explain
+from flybench.config import RunConfig
+from flybench.core import FlybenchError
+from flybench.engine.placement import use_threads
+from flybench.plan import Plan, make_plan
+from flybench.provenance import open_folder
+from flybench.ranks import from_leader, join, rank
+from flybench.records import RunFolder
+from flybench.report.headline import headline
+from flybench.run import Asked, Loaded, generate, pending
+from flybench.scoring import score_run
+from flybench.summary import Row, write_summary
+from flybench.tasks import build_task
+
+
+class Sweep:
+    """Runs cells, one after another; `argv` is the command as provenance keeps it."""
+
+    def __init__(self, configs: Sequence[RunConfig], argv: Sequence[str]) -> None:
+        self._configs = list(configs)
+        self._argv = argv
+        self._plans: list[Plan | Exception] = []
+        self._decoded: set[Path] = set()
+        self._loaded: tuple[str, Loaded] | None = None
+
+    def run(self, config: RunConfig) -> int:
+        """One cell from checks to summary, as an exit code; an error ends this cell alone."""
+        try:
+            plan = self._plan(config)
+            use_threads(plan.engine)
+            join(plan.device)
+            if rank():
+                self._follow(plan)
+                return 0
+            with ExitStack() as held:
+                held.enter_context(plan.folder.exclusive())
+                if plan.folder.path not in self._decoded:
+                    self._decode([plan, *self._others(plan, held)])
+                rows = judge(plan.folder, config)
+        except Exception as error:  # the other cells of a sweep go on
+            if os.environ.get("FLYBENCH_DEBUG"):
+                raise
+            print(f"flybench: {explain(error)}", file=sys.stderr)
+            return 2
+        print(headline(rows))
+        failed = sum(row["n_error"] for row in rows)
+        print(f"\n{plan.folder.path}\nReport: flybench report {plan.folder.path}")
+        if failed:
+            print(f"{failed} sample(s) failed; the same command tries them again.", file=sys.stderr)
+        return 1 if failed else 0
+
+    def _plan(self, config: RunConfig) -> Plan:
+        if not self._plans:
+            self._plans = [_planned(each) for each in self._configs]
+        found = self._plans[self._configs.index(config)]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _others(self, plan: Plan, held: ExitStack) -> list[Plan]:
+        """Plans that can be decoded beside this one, their folders held."""
+        found = {plan.folder.path: plan}
+        for other in self._plans:
+            if isinstance(other, Plan) and other.folder.path not in found and plan.beside(other):
+                try:
+                    held.enter_context(other.folder.exclusive())
+                except FlybenchError:  # another process decodes it; its own turn will say so
+                    continue
+                found[other.folder.path] = other
+        return list(found.values())[1:]
+
+    def _decode(self, plans: list[Plan]) -> None:
+        for plan in plans:
+            open_folder(plan, self._argv)
+        from_leader([plan.key for plan in plans])
+        if todo := from_leader(pending(plans)):
+            if len(plans) > 1:
+                names = ", ".join(plan.config.method.name for plan in plans)
+                print(f"Side by side, with one AR for all: {names}.")
+            generate(plans, todo, self._load(plans[0]))
+        self._decoded |= {plan.folder.path for plan in plans}
+
+    def _follow(self, plan: Plan) -> None:
+        """Compute a part of what rank 0 decodes; the files of this rank are thrown away."""
+        if plan.folder.path in self._decoded:
+            return
+        keys: list[str] = from_leader([])
+        todo: list[Asked] = from_leader([])
+        known = {each.key: each for each in self._plans if isinstance(each, Plan)}
+        if todo:
+            with tempfile.TemporaryDirectory() as scratch:
+                apart = [replace(known[key], folder=RunFolder(Path(scratch) / key)) for key in keys]
+                for each in apart:
+                    open_folder(each, [])
+                generate(apart, todo, self._load(plan))
+        self._decoded |= {known[key].folder.path for key in keys}
+
+    def _load(self, plan: Plan) -> Loaded:
+        """What the plan needs in memory, which is kept; room for every cell that will want it."""
+        wanted = plan.weights
+        if self._loaded is None or self._loaded[0] != wanted:
+            self._loaded = None
+            gc.collect()
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+            same = [p for p in self._plans if isinstance(p, Plan) and p.weights == wanted]
+            longest = max(each.max_length for each in same)
+            self._loaded = wanted, Loaded.of(plan, longest)
+        return self._loaded[1]
+
+
+def judge(folder: RunFolder, config: RunConfig) -> list[Row]:
+    """Score what a run has recorded, and write its summary.
+
+    Raises:
+        FlybenchError: the task's data are not those of the run.
+    """
+    task = build_task(config.task)
+    if folder.provenance().get("data_sha256") not in (None, task.data_sha256):
+        raise FlybenchError(
+            f"The data of task {config.task.name} are not those that {folder.path} was made with: "
+            "put these back where they were, or run again with the new ones."
+        )
+    score_run(folder, task)
+    return write_summary(folder)
+
+
+def _planned(config: RunConfig) -> Plan | Exception:
+    try:
+        return make_plan(config)
+    except Exception as error:  # told when it is this cell's turn
+        return error

@@ -1,0 +1,152 @@
+"""Sweeps: models load once, one AR serves every method beside it, a cell's error is its own."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flybench import run as run_module
+from flybench.cli import main
+from flybench.compose import cells, parse_request
+from flybench.core import Record
+from flybench.records import RunFolder
+from flybench.sweep import Sweep
+
+ITEMS = 4
+SMALL = ["model=random", "task.path=demo.jsonl", "task.max_new_tokens=16"]
+SWEPT = ["-m", *SMALL, "method=spd,lookup,fly", "method.k=7"]
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"id": f"n{n}", "category": "math", "kind": "open", "turns": [f"{n}?"], "reference": {}}
+        for n in range(ITEMS)
+    ]
+    Path("demo.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The lengths that pairs were loaded for."""
+    found: list[int] = []
+    load = run_module.load_pair
+
+    def counting(*given: Any) -> Any:
+        found.append(given[4])
+        return load(*given)
+
+    monkeypatch.setattr(run_module, "load_pair", counting)
+    return found
+
+
+def folder(method: str, task: str = "demo") -> RunFolder:
+    (path,) = Path("results").glob(f"random-{method}-{task}-*")
+    return RunFolder(path)
+
+
+def baseline(method: str) -> dict[str, Record]:
+    records = folder(method).records()
+    return {sample: record for (sample, name), record in records.items() if name == "ar"}
+
+
+def test_methods_of_one_pair_share_their_baseline(loads: list[int]) -> None:
+    assert main(["run", *SWEPT]) == 0
+    assert len(loads) == 2  # lookup wants no draft model, so that nothing else is in memory
+    assert baseline("spd") == baseline("fly")
+    assert baseline("spd") != baseline("lookup")  # other times
+    for method in ("spd", "lookup", "fly"):
+        assert len(folder(method).records()) == 2 * ITEMS
+        assert [row["method"] for row in folder(method).read_json("summary.json")] == ["ar", method]
+        assert len(folder(method).read_json("provenance.json")["invocations"]) == 1
+
+
+def test_the_order_goes_there_and_back(loads: list[int]) -> None:
+    main(["run", *SWEPT])
+    found = {**folder("spd").records(), **folder("fly").records()}
+    order = {(key, record.position) for key, record in found.items()}
+    for number in range(ITEMS):
+        names = ("ar", "spd", "fly")[:: -1 if number % 2 else 1]
+        assert {((f"n{number}", name), place) for place, name in enumerate(names)} <= order
+
+
+def test_side_by_side_or_alone_the_tokens_are_the_same(loads: list[int]) -> None:
+    main(["run", *SWEPT])
+    together = {key: record.turns[0].ids for key, record in folder("fly").records().items()}
+    main(["run", *SMALL, "method=fly", "method.k=7", "out=alone"])
+    (path,) = Path("alone").glob("random-fly-*")
+    alone = RunFolder(path).records()
+    assert together == {key: record.turns[0].ids for key, record in alone.items()}
+
+
+def test_a_finished_method_is_not_decoded_again_beside_others(loads: list[int]) -> None:
+    main(["run", *SMALL, "method=spd", "method.k=7", "limit=3"])
+    before = folder("spd").records()
+    assert main(["run", *SWEPT, "limit=3"]) == 0
+    assert folder("spd").records() == before
+    assert len(folder("fly").records()) == 6
+    loads.clear()
+    assert main(["run", *SWEPT, "limit=3"]) == 0
+    assert loads == []
+
+
+def test_tasks_of_a_sweep_share_a_pair_with_room_for_the_longest(loads: list[int]) -> None:
+    arguments = ["-m", *SMALL[:2], "method=spd", "method.k=7", "task.max_new_tokens=8,40"]
+    assert main(["run", *arguments]) == 0
+    assert len(loads) == 1
+    longest = max(
+        record.turns[0].prompt_tokens
+        for path in Path("results").glob("random-spd-*")
+        for record in RunFolder(path).records().values()
+    )
+    assert loads[0] > longest + 40
+
+
+def test_a_cell_that_fails_leaves_the_others_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """The draft's context is too short for one of the two."""
+    arguments = ["-m", *SMALL[:2], "task.max_new_tokens=16", "method=spd", "method.k=7,9000"]
+    assert main(["run", *arguments]) == 2
+    assert "9000" in capsys.readouterr().err
+    assert len(folder("spd").records()) == 2 * ITEMS
+
+
+def test_a_folder_that_another_process_holds_is_left_to_it(
+    loads: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    configs = cells(parse_request(SWEPT))
+    sweep = Sweep(configs, ["flybench", "run"])
+    held = sweep._plan(configs[2]).folder
+    with held.exclusive():
+        assert [sweep.run(config) for config in configs] == [0, 0, 2]
+    assert "another process" in capsys.readouterr().err
+    assert held.records() == {}
+    assert sweep.run(configs[2]) == 0
+
+
+def test_a_failed_load_is_told_by_every_cell(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*given: Any) -> Any:
+        raise MemoryError("no room")
+
+    monkeypatch.setattr(run_module, "load_pair", full)
+    assert main(["run", *SWEPT]) == 2
+    assert capsys.readouterr().err.count("no room") == 3
+
+
+def test_equal_cells_are_one(loads: list[int]) -> None:
+    assert main(["run", "-m", *SMALL, "method=spd", "method.k=7,7"]) == 0
+    assert len(folder("spd").records()) == 2 * ITEMS
+
+
+def test_samplings_are_not_decoded_side_by_side() -> None:
+    first, second = cells(parse_request(["-m", *SMALL, "method=spd", "sampling=greedy,t1"]))
+    sweep = Sweep([first, second], [])
+    assert not sweep._plan(first).beside(sweep._plan(second))
+    other = replace(first, method=replace(first.method, k=3))
+    assert sweep._plan(first).beside(Sweep([other], [])._plan(other))
