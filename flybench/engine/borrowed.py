@@ -37,6 +37,10 @@ class OwnLayers:
     ids: Tensor
     parts: Mapping[str, Tensor]
 
+    def scored(self, most: int | None) -> Tensor:
+        """The ids that the draft may propose, in order: all, or the `most` frequent."""
+        return self.ids[:most].sort().values
+
     @property
     def layers(self) -> int:
         return 1 + max(int(name.split(".")[1]) for name in self.parts if name.startswith("layers."))

@@ -54,7 +54,7 @@ class ModelInfo:
     def draft_ids(self) -> torch.Tensor | None:
         """The ids that a trimmed draft model scores [V_d]; None for all."""
         if self.own_layers is not None:
-            return self.own_layers.ids[: self.ref.vocab_trim].sort().values
+            return self.own_layers.scored(self.ref.vocab_trim)
         if self.ref.vocab_trim is None:
             return None
         return frequent_ids(self.tokenizer, self.ref.vocab_trim, self.vocab_size)
@@ -124,6 +124,20 @@ def describe_pair(config: ModelConfig, with_draft: bool) -> tuple[ModelInfo, Mod
 
 def _borrower(ref: ModelRef, target: ModelInfo) -> ModelInfo | None:
     """A draft that borrows from `target`, which it is like in all but its layers."""
+    own = borrowed_layers(ref)
+    if own is None:
+        return None
+    source = locate(ref)
+    files = fingerprint(source)
+    return replace(target, ref=ref, source=source, files=files, quantisation=None, own_layers=own)
+
+
+def borrowed_layers(ref: ModelRef) -> OwnLayers | None:
+    """What a draft brings that borrows the rest from its target; None for any other model.
+
+    Raises:
+        FlybenchError: it is damaged, or asked for what only a whole model can be.
+    """
     source = locate(ref)
     if source.kind not in ("hub", "folder") or not borrows(folder := local_folder(source)):
         return None
@@ -133,14 +147,7 @@ def _borrower(ref: ModelRef, target: ModelInfo) -> ModelInfo | None:
                 f"model.draft.{name}={getattr(ref, name)} is not allowed for {ref.path}, which "
                 f"borrows its target's embeddings: remove it, or set model.draft.{name}=null."
             )
-    return replace(
-        target,
-        ref=ref,
-        source=source,
-        files=fingerprint(source),
-        quantisation=None,
-        own_layers=read_layers(folder),
-    )
+    return read_layers(folder)
 
 
 def read_with(kind: Any, ref: ModelRef, folder: Path, **options: Any) -> Any:

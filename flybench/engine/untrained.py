@@ -11,7 +11,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig, Pre
 from flybench.bandwidth import free_bytes
 from flybench.config import EngineConfig, ModelRef
 from flybench.core import FlybenchError
-from flybench.engine.description import read_with
+from flybench.engine.borrowed import OwnLayers
+from flybench.engine.description import borrowed_layers, read_with
 from flybench.engine.graph.support import refusal, windowed
 from flybench.engine.placement import placed, resolve_dtype
 from flybench.engine.random_models import random_model
@@ -31,7 +32,7 @@ class Untrained:
     # What checkpoints of these architectures have.
     stored_dtype: torch.dtype = torch.bfloat16
     quantisation: str | None = None
-    own_layers: None = None
+    own_layers: OwnLayers | None = None
 
     @property
     def graph_refusal(self) -> str | None:
@@ -44,6 +45,8 @@ class Untrained:
     @property
     def draft_ids(self) -> torch.Tensor | None:
         trim = self.ref.vocab_trim
+        if self.own_layers is not None:
+            return self.own_layers.scored(trim)
         size = self.config.get_text_config().vocab_size
         return None if trim is None else torch.arange(min(trim, size))
 
@@ -67,6 +70,12 @@ def architecture(ref: ModelRef) -> Untrained:
         )
     here = replace(ref, device="auto") if ref.device == "balanced" else ref
     return Untrained(here, shape_config(ref.shape) if ref.shape else _own_config(ref))
+
+
+def borrower(ref: ModelRef, target: Untrained) -> Untrained | None:
+    """A draft that borrows from `target`, with the layers it brings; None for any other model."""
+    own = borrowed_layers(ref)
+    return None if own is None else replace(target, ref=ref, own_layers=own)
 
 
 def fill(info: Untrained, engine: EngineConfig, sharded: bool = False) -> PreTrainedModel:

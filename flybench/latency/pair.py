@@ -14,7 +14,7 @@ from flybench.engine.demand import Demand
 from flybench.engine.description import describe_pair
 from flybench.engine.loading import load_model, load_models
 from flybench.engine.placement import choose_engine, engine_label
-from flybench.engine.untrained import architecture, fill
+from flybench.engine.untrained import architecture, borrower, fill
 from flybench.ranks import join
 
 ROLES = ("target", "draft")
@@ -60,7 +60,8 @@ def load_costed(
     """
     refs = [config.target, *([config.draft] if with_draft and config.draft else [])]
     if weights == "random":
-        shapes = [architecture(ref) for ref in refs]
+        first = architecture(refs[0])
+        shapes = [first, *(borrower(ref, first) or architecture(ref) for ref in refs[1:])]
         chosen, note = choose_engine(engine, shapes, device)
         label = engine_label(chosen, shapes)
         second = shapes[1] if len(shapes) > 1 else None

@@ -70,7 +70,7 @@ def train_draft(
 def draft_decoders(target: PreTrainedModel, folder: Path) -> dict[str, Decoder]:
     """The draft model in `folder` at work."""
     own, vocab = read_layers(folder), target.config.vocab_size
-    draft = trim_output(borrow(target, own), own.ids.sort().values)
+    draft = trim_output(borrow(target, own), own.scored(None))
     engine = EagerTarget(EagerModel(target, vocab))
     found = {}
     for k in (4, 8):

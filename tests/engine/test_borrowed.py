@@ -20,6 +20,7 @@ from flybench.engine.eager import EagerTarget
 from flybench.engine.layer_skip import with_layers
 from flybench.engine.loading import load_pair
 from flybench.engine.placement import check_ranks
+from flybench.latency.pair import load_costed
 from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from tests.reference import toys
@@ -74,6 +75,15 @@ def test_a_run_drafts_with_it(kind: str, folder: Path, prompt_ids: list[int]) ->
     found = decoder.decode(prompt_ids, StopRule(frozenset(), 50))
     plain = build_decoder(AR, EagerTarget(toys.eager("llama")), None, Sampling())
     assert found.ids == plain.decode(prompt_ids, StopRule(frozenset(), 50)).ids
+
+
+def test_it_is_costed_on_a_target_of_random_weights(folder: Path) -> None:
+    engine, cpu = EngineConfig(device="cpu"), torch.device("cpu")
+    costed = load_costed(pair_config(folder), True, engine, "random", cpu)
+    target, draft = (costed.models[role].model for role in ("target", "draft"))
+    assert len(draft.model.layers) == read_layers(folder).layers
+    assert draft.model.embed_tokens.weight is target.model.embed_tokens.weight
+    assert costed.models["draft"].facts["parameters"] < costed.models["target"].facts["parameters"]
 
 
 def test_a_trim_keeps_the_most_frequent(folder: Path) -> None:
