@@ -7,21 +7,23 @@ predicts the first drafted token. A draft is deterministic at any temperature.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from flybench.core import Branches, Decision, Draft, TargetView
+from flybench.draft.recorded import OverPairs, Recorded
 from flybench.draft.tree import Level, grow_tree
 from flybench.engine.base import upload
 from flybench.engine.eagle3.model import HeadModel
-from flybench.engine.graph.capture import capture
 
-# A prompt is read in pieces, because each piece attends to all before it at once.
-PIECE = 512
+# A prompt is read in pieces, because each attends to all before it at once: in as many wide ones as
+# it fills, then in narrow ones. Few widths can be recorded; every new one would be planned anew.
+PIECES = (512, 128)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -38,101 +40,89 @@ class Shape:
         return self.depth * self.top_k or self.nodes
 
 
-class Inbox:
-    """Where a captured draft finds what it reads: pairs behind `base` others, `count` of them."""
-
-    def __init__(self, model: HeadModel, pairs: int) -> None:
-        width, like = 3 * model.head.config.target_hidden_size, model.head.fc.weight
-        self.ids = torch.zeros(pairs, dtype=torch.long, device=model.device)
-        self.taps = like.new_zeros(pairs, width)
-        self.base = torch.zeros(1, dtype=torch.long, device=model.device)
-        self.count = torch.ones_like(self.base)
-
-    def load(self, ids: Tensor, taps: Tensor, base: int) -> None:
-        count = len(ids)
-        self.ids[:count], self.taps[:count] = ids, taps
-        self.base.fill_(base)
-        self.count.fill_(count)
-
-
 class Eagle3Drafter:
     """Drafts with a head; a pair is a token and the feature of the token before it."""
 
     def __init__(self, model: HeadModel, shape: Shape) -> None:
-        self._model = model = model.reserve(shape.nodes + 1 + shape.scratch)
+        # A recorded piece of a prompt may be padded, and its padding lands behind the text.
+        self._model = model = model.reserve(max(shape.nodes + 1 + shape.scratch, min(PIECES)))
         self._head = model.head
         self._shape = shape
-        self._program: Callable[[], Draft] | None = None
+        self._prompts: dict[int, Recorded[tuple[Tensor, Tensor]]] = {}
+        self._recorded: Recorded[tuple[Tensor, ...]] | None = None
         if model.captured:
-            self._inbox = box = Inbox(model, shape.nodes + 1)
-            work = partial(self._tensors, box.ids, box.taps, box.base, box.count, model.slots)
-            replay = capture(work, model.device)
-            self._program = lambda: self._as_draft(replay())
+            widths = [width for width in PIECES if width <= model.slots]
+            self._prompts = {width: Recorded(model, width, self._read) for width in widths}
+            self._recorded = Recorded(model, shape.nodes + 1, self._tensors)
 
     def start(
         self, prompt_ids: Sequence[int], taps: Tensor | None, generator: torch.Generator | None
     ) -> None:
         assert taps is not None, "the target of this drafter is tapped"
         self._stable = 0  # pairs in the cache whose features are the target's own
-        ids = upload(prompt_ids[1:], self._model.device)
-        for first in range(0, len(ids) - 1, PIECE):
-            end = min(first + PIECE, len(ids) - 1)
-            base = torch.full((1,), first, device=self._model.device)  # without waiting for it
-            self._read(ids[first:end], taps[first:end], base, end)
-            self._stable = end
+        ids = prompt_ids[1:]
+        while (left := len(ids) - 1 - self._stable) > 0:
+            widths = list(self._prompts) or [max(PIECES)]
+            width = next((width for width in widths if left >= width), widths[-1])
+            part = slice(self._stable, self._stable + min(width, left))
+            self._over(self._prompts.get(width), self._read, ids[part], taps[part])
         self._pending = ids[self._stable :], taps[self._stable :]
 
     def propose(self, context: Sequence[int], limit: int) -> Draft:
         ids, taps = self._pending
-        base, count = self._stable, len(ids)
-        if not limit or not count:  # a text of one token has no feature yet
-            return Draft.chain(ids[:0])
-        self._stable = base + count
-        if self._program is not None:
-            self._inbox.load(ids, taps, base)
-            return self._program()
-        numbers = upload([base, count], self._model.device)
-        live = self._stable + self._shape.scratch
-        return self._as_draft(self._tensors(ids, taps, numbers[:1], numbers[1:], live))
+        if not limit or not ids:  # a text of one token has no feature yet
+            return Draft.chain(torch.zeros(0, dtype=torch.long, device=self._model.device))
+        tokens, parents, *ancestors = self._over(self._recorded, self._tensors, ids, taps)
+        return Draft(tokens, parents, branches=Branches(*ancestors) if ancestors else None)
 
     def observe(self, draft: Draft, view: TargetView, decision: Decision) -> None:
         assert view.taps is not None, "the target of this drafter is tapped"
         rows = [0, *(node + 1 for node in decision.nodes)][: len(decision.tokens)]
-        index = upload(rows, self._model.device)
-        ids = upload(decision.tokens, self._model.device)
-        self._pending = ids, view.taps().index_select(0, index)
+        taps = view.taps()
+        if rows == list(range(len(rows))):
+            taps = taps[: len(rows)]
+        else:
+            taps = taps.index_select(0, upload(rows, self._model.device))
+        self._pending = decision.tokens, taps
+
+    def _over(
+        self, recorded: Recorded[T] | None, work: OverPairs[T], ids: Sequence[int], taps: Tensor
+    ) -> T:
+        """`work` on pairs behind the stable ones, which then are stable too; `recorded` does it if
+        there is such a thing."""
+        base, count = self._stable, len(ids)
+        self._stable += count
+        if recorded is not None:
+            return recorded(ids, taps, base)
+        device = self._model.device
+        numbers, live = upload([base, count], device), self._stable + self._shape.scratch
+        return work(upload(ids, device), taps, numbers[:1], numbers[1:], live)
 
     @torch.inference_mode()
     def _tensors(
         self, ids: Tensor, taps: Tensor, base: Tensor, count: Tensor, live: int
     ) -> tuple[Tensor, ...]:
-        """A draft as tokens, parents, and in a tree ancestors, after the pairs before `count`."""
-        features, normed = self._read(ids, taps, base, live)
+        """A draft as tokens, parents, and in a tree ancestors, after the pairs that count."""
+        features, normed = self._read(ids, taps, base, count, live)
         last, end = count - 1, base + count
         feature, scored = features.index_select(0, last), normed.index_select(0, last)
         grow = self._tree if self._shape.depth else self._chain
         return grow(feature, scored, end, live)
 
-    def _as_draft(self, tensors: tuple[Tensor, ...]) -> Draft:
-        tokens, parents, *ancestors = tensors
-        return Draft(tokens, parents, branches=Branches(*ancestors) if ancestors else None)
-
-    def _read(self, ids: Tensor, taps: Tensor, base: Tensor, live: int) -> tuple[Tensor, Tensor]:
-        """Read pairs with features of the target's own behind `base` others."""
-        slots = base + torch.arange(len(ids), device=self._model.device)
-        seen = torch.arange(live, device=self._model.device) <= slots[:, None]
-        return self._model.read(ids, self._head.fuse(taps), slots, slots, seen)
+    def _read(
+        self, ids: Tensor, taps: Tensor, base: Tensor, count: Tensor, live: int
+    ) -> tuple[Tensor, Tensor]:
+        """Read pairs with features of the target's own."""
+        return self._model.read(ids, self._head.fuse(taps), base, live)
 
     def _chain(
         self, features: Tensor, scored: Tensor, end: Tensor, live: int
     ) -> tuple[Tensor, ...]:
-        columns = torch.arange(live, device=self._model.device)
-        tokens = [self._head.score(scored).argmax(-1)]
+        tokens = [self._model.guess(scored)]
         for step in range(self._shape.nodes - 1):
-            slot, ids = end + step, self._head.in_target(tokens[-1])
-            features, scored = self._model.read(ids, features, slot, slot, columns[None] <= slot)
-            tokens.append(self._head.score(scored).argmax(-1))
-        drafted = self._head.in_target(torch.cat(tokens))
+            features, scored = self._model.read(tokens[-1], features, end + step, live)
+            tokens.append(self._model.guess(scored))
+        drafted = torch.cat(tokens)
         return drafted, Draft.chain(drafted).parents
 
     def _tree(self, features: Tensor, scored: Tensor, end: Tensor, live: int) -> tuple[Tensor, ...]:
@@ -144,7 +134,7 @@ class Eagle3Drafter:
             seen = text.index_copy(1, tree, level.seen)
             ids, slots = self._head.in_target(level.ids), tree[-shape.top_k :]
             positions = (end + number).expand(shape.top_k)
-            following, scored = self._model.read(ids, level.features, positions, slots, seen)
+            following, scored = self._model.read_level(ids, level.features, positions, slots, seen)
             return following, self._head.score(scored)
 
         logits = self._head.score(scored)[0]

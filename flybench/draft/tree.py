@@ -45,7 +45,7 @@ def grow_tree(
     device = logits.device
     scores, ids = _children(logits[None], top_k)
     found = [(scores[0], ids[0], torch.full((top_k,), -1, device=device))]
-    features = feature.expand(top_k, -1)
+    features = feature.repeat(top_k, 1)
     scores, ids = scores[0], ids[0]
     number = torch.arange(top_k, device=device)  # of the level's nodes in the order of creation
     own = torch.eye(top_k, dtype=torch.bool, device=device)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ import torch
 from flybench.config import DraftConfig, MethodConfig
 from flybench.core import Draft, Fate, Generation, TargetView, Verdict
 from flybench.decode import Decoder, StopRule
-from flybench.draft.eagle3 import PIECE, Eagle3Drafter, Shape
+from flybench.draft.eagle3 import PIECES, Eagle3Drafter, Shape
 from flybench.engine.base import Target
+from flybench.engine.eagle3 import model as model_module
 from flybench.engine.eagle3.model import HeadModel
 from flybench.measure import Clock
 from flybench.methods import build_decoder
@@ -20,6 +22,7 @@ from flybench.sampling import Sampling
 from flybench.verify.exact import ExactVerifier
 from tests.reference import toys
 from tests.reference.eagle3_reference import SlowHead
+from tests.reference.tracing import traced
 
 CHAIN, TREE = Shape(5), Shape(14, depth=3, top_k=4)
 SHAPES = pytest.mark.parametrize("shape", [CHAIN, TREE], ids=["chain", "tree"])
@@ -150,8 +153,50 @@ def test_greedy_answers_are_those_of_plain_decoding(
 
 def test_a_prompt_longer_than_a_piece_is_read_whole() -> None:
     target, drafter = checked("llama", Shape(2))
-    text = [i % 250 for i in range(PIECE + 100)]
+    text = [i % 250 for i in range(max(PIECES) + 100)]
     drafter = Eagle3Drafter(HeadModel(drafter._head, len(text), captured=False), Shape(2))
     taps = target.prefill(text[:-1])
     drafter.start(text, taps, None)
     assert len(drafter.propose(text, 2)) == 2
+
+
+@pytest.fixture
+def graphs() -> Iterator[list[str]]:
+    with traced(model_module) as graphs:
+        yield graphs
+
+
+@pytest.mark.parametrize(("shape", "expected"), [(CHAIN, 3), (TREE, 2)], ids=["chain", "tree"])
+def test_a_head_compiles_once_for_each_width(
+    graphs: list[str],
+    arch: str,
+    shape: Shape,
+    expected: int,
+    prompt_ids: list[int],
+    ar_answer: Generation,
+) -> None:
+    """Pairs after a round, then a chain's next token and its choice, or a level of a tree; never a
+    piece of a prompt, and never while decoding."""
+    target, drafter = checked(arch, shape, captured=True)
+    assert len(graphs) == expected
+    target, judge = target.prepare(ExactVerifier(), shape.nodes, Sampling(), shape.depth > 0)
+    decoder = Decoder(target, drafter, judge, shape.nodes, Sampling(), Clock(target.device))
+    for _ in range(2):
+        assert decoder.decode(prompt_ids, StopRule(frozenset(), 30)).ids == ar_answer.ids[:30]
+    assert len(graphs) == expected
+
+
+@pytest.mark.parametrize("length", [1, 2, 100, 129, 300, 700])
+def test_a_recorded_prompt_is_read_as_another(length: int) -> None:
+    """In pieces of two widths, the last of them padded."""
+    made = toys.head("llama")
+    target = toys.eager_target("llama", made.config.taps)
+    text = [7 * i % 250 for i in range(length)]
+    taps = target.prefill(text[:-1])
+    drafts = []
+    for captured in (False, True):
+        drafter = Eagle3Drafter(HeadModel(copy.deepcopy(made), 700, captured), CHAIN)
+        drafter.start(text, taps, None)
+        drafts.append(drafter.propose(text, CHAIN.nodes).tokens.tolist())
+    assert drafts[0] == drafts[1]
+    assert len(drafts[0]) == (CHAIN.nodes if length > 1 else 0)

@@ -165,6 +165,10 @@ class Eagle3Head(nn.Module):
         logits: Tensor = self.lm_head(normed)
         return logits
 
+    def guess(self, normed: Tensor) -> Tensor:
+        """The likeliest id of the target's vocabulary after each row of what `score` reads."""
+        return self.in_target(self.score(normed).argmax(-1))
+
     @property
     def draft_ids(self) -> Tensor:
         """The target's ids that the head may propose [V_d]."""

@@ -3,63 +3,88 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
 
+from flybench.engine.eagle3.attention import Behind, Masked
 from flybench.engine.eagle3.head import Attend, Eagle3Head
 from flybench.engine.footprint import Footprint, stored_bytes
+from flybench.engine.graph.capture import compiles
+from flybench.engine.graph.forward import SPLIT
+from flybench.engine.graph.layers import run_module
+from flybench.engine.graph.linears import rewire_linears
+from flybench.engine.kernels.linear import MAX_ROWS
 from flybench.engine.thin import thin_products
 
 
 class HeadModel:
     """`head` for texts of up to `max_length` tokens (batch 1); each drafter reserves a room.
 
-    Where it is `captured`, a draft is replayed as one CUDA graph.
+    Where it is `captured`, a draft is replayed as one CUDA graph. It rewires `head` in place.
     """
 
     def __init__(self, head: Eagle3Head, max_length: int, captured: bool) -> None:
-        thin_products(head)
         self.head = head
         self.captured = captured
         self.device = head.fc.weight.device
-        self._max_length = max_length
         self.slots = 0
+        self._max_length = max_length
         self._keys = self._values = torch.empty(0)
+        self._run: Callable[..., tuple[Tensor, Tensor]] = run_module
+        self._guess = Eagle3Head.guess
+        if captured:
+            rewire_linears(head, row_invariant=False)
+        else:
+            thin_products(head)
+        if captured and compiles(self.device):
+            fuse = partial(torch.compile, fullgraph=True, dynamic=False)
+            self._run, self._guess = fuse(run_module), fuse(Eagle3Head.guess)
 
     def reserve(self, scratch: int) -> HeadModel:
         """The same head with buffers of its own, for so many tokens behind the longest text."""
         own, config = copy.copy(self), self.head.config
-        own.slots = self._max_length + scratch
+        own.slots = -(-(self._max_length + scratch) // SPLIT) * SPLIT
         shape = (1, config.key_heads, own.slots, config.head_dim)
         own._keys, own._values = (self.head.fc.weight.new_zeros(shape) for _ in range(2))
         return own
 
-    @torch.inference_mode()
-    def read(
+    def read(self, ids: Tensor, features: Tensor, base: Tensor, live: int) -> tuple[Tensor, Tensor]:
+        """Read ids [T] beside features [T, H], behind `base` [1] others, all in `live` slots.
+
+        Returns the next features and what `guess` and the head's `score` read, [T, H].
+        """
+        slots = base + torch.arange(len(ids), device=self.device)
+        if self.captured:
+            return self._pass(ids, features, slots, Behind(self._keys, self._values, base))
+        attend = Masked.behind(self._keys, self._values, slots, live)
+        return self._pass(ids, features, slots, attend)
+
+    def read_level(
         self, ids: Tensor, features: Tensor, positions: Tensor, slots: Tensor, seen: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Read ids [T] beside features [T, H]: the next features, and what `score` reads, [T, H].
+        """The same for nodes of a tree at `positions` [T].
 
         Their keys and values go to `slots` [T]; `seen` [T, live] says which of the first `live`
         slots each row reads.
         """
-        attend = self._attend(slots, seen)
-        following, normed = self.head(ids[None], features[None], positions[None], attend)
+        attend = Masked(self._keys, self._values, slots, seen)
+        return self._pass(ids, features, positions, attend)
+
+    @torch.inference_mode()
+    def _pass(
+        self, ids: Tensor, features: Tensor, positions: Tensor, attend: Attend
+    ) -> tuple[Tensor, Tensor]:
+        # A piece of a prompt is compute enough; compiling it would only delay the start.
+        run = self._run if len(ids) <= MAX_ROWS else run_module
+        following, normed = run(self.head, ids[None], features[None], positions[None], attend)
         return following[0], normed[0]
 
-    def _attend(self, slots: Tensor, seen: Tensor) -> Attend:
-        live = seen.shape[-1]
-
-        def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-            self._keys.index_copy_(2, slots, key)
-            self._values.index_copy_(2, slots, value)
-            keys, values = self._keys[:, :, :live], self._values[:, :, :live]
-            output = scaled_dot_product_attention(query, keys, values, seen, enable_gqa=True)
-            return output.transpose(1, 2).flatten(2)
-
-        return attend
+    def guess(self, normed: Tensor) -> Tensor:
+        """The likeliest id of the target's vocabulary after each row [T, H]."""
+        return self._guess(self.head, normed)
 
 
 def head_footprint(head: Eagle3Head) -> Footprint:

@@ -6,7 +6,6 @@ from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
 from flybench.engine.kernels.linear import linear
 
@@ -64,7 +63,7 @@ class Part(nn.Module):
         return product[..., self._start : end]
 
 
-def rewire_linears(model: PreTrainedModel, row_invariant: bool = True) -> None:
+def rewire_linears(model: nn.Module, row_invariant: bool = True) -> None:
     """Replace the model's plain linear layers; quantised or wrapped ones keep their own pass.
 
     `row_invariant` is that of `flybench.engine.kernels.linear`.

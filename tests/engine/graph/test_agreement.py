@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
-import torch
 
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
 from flybench.core import Generation
@@ -20,6 +18,7 @@ from flybench.engine.graph.target import GraphTarget
 from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from tests.reference import toys
+from tests.reference.tracing import traced
 
 STRICT = VerifyConfig("fly", theta=math.inf)
 METHODS = {
@@ -109,24 +108,13 @@ def test_the_same_prompt_costs_and_answers_the_same_twice(
 
 
 @pytest.fixture
-def traced(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Compile as on CUDA, but only trace: each graph that torch.compile finds adds a name."""
-    graphs: list[str] = []
-    compiled = torch.compile
-
-    def backend(graph: Any, example: Any, **options: Any) -> Callable[..., Any]:
-        graphs.append("graph")
-        return graph.forward
-
-    torch._dynamo.reset()
-    monkeypatch.setattr(layers, "compiles", lambda device: True)
-    monkeypatch.setattr(torch, "compile", lambda f, **how: compiled(f, backend=backend, **how))
-    yield graphs
-    torch._dynamo.reset()
+def graphs() -> Iterator[list[str]]:
+    with traced(layers) as graphs:
+        yield graphs
 
 
 def test_modules_compile_once_for_each_width(
-    traced: list[str], arch: str, prompt_ids: list[int]
+    graphs: list[str], arch: str, prompt_ids: list[int]
 ) -> None:
     """Without a graph break, however many layers there are; gemma3 has layers of two kinds."""
     decoder = build_decoder(
@@ -137,7 +125,7 @@ def test_modules_compile_once_for_each_width(
     kinds = len(set(getattr(toys.model(arch).config, "layer_types", None) or [""]))
     # A layer and a rotary embedding of each kind, and the last norm.
     expected = widths * (2 * kinds + 1)
-    assert len(traced) == expected
+    assert len(graphs) == expected
     decoder.decode(prompt_ids, StopRule(frozenset(), 30))
     decoder.decode(prompt_ids[:7], StopRule(frozenset(), 30))
-    assert len(traced) == expected, "decoding compiled again"
+    assert len(graphs) == expected, "decoding compiled again"

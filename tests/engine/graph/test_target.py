@@ -16,6 +16,7 @@ from flybench.sampling import Sampling
 from flybench.verify.base import Verifier
 from flybench.verify.exact import ExactVerifier
 from flybench.verify.fly import FlyVerifier
+from tests.reference.tracing import traced
 
 VOCAB, LONGEST = 9, 12
 JUDGES = {
@@ -27,24 +28,13 @@ JUDGES = {
 
 
 @pytest.fixture
-def traced(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Compile as on CUDA, but only trace."""
-    graphs: list[str] = []
-    compiled = torch.compile
-
-    def backend(graph: Any, example: Any) -> Any:
-        graphs.append("graph")
-        return graph.forward
-
-    torch._dynamo.reset()
-    monkeypatch.setattr(target, "compiles", lambda device: True)
-    monkeypatch.setattr(torch, "compile", lambda f, **how: compiled(f, backend=backend, **how))
-    yield graphs
-    torch._dynamo.reset()
+def graphs() -> Iterator[list[str]]:
+    with traced(target) as graphs:
+        yield graphs
 
 
 @pytest.mark.parametrize("verifier", JUDGES.values(), ids=JUDGES)
-def test_captured_verdicts_equal_the_verifier_own(verifier: Verifier, traced: list[str]) -> None:
+def test_captured_verdicts_equal_the_verifier_own(verifier: Verifier, graphs: list[str]) -> None:
     """Compiled for the empty and the full draft, and never while decoding."""
     generator = torch.Generator().manual_seed(1)
     logits = torch.zeros(LONGEST + 1, VOCAB)
@@ -59,7 +49,7 @@ def test_captured_verdicts_equal_the_verifier_own(verifier: Verifier, traced: li
     inbox = torch.zeros(2 + LONGEST, dtype=torch.long)
     model: Any = SimpleNamespace(inbox=inbox, ranks=1)
     captured = CapturedJudge(verifier, model, views, None)
-    assert len(traced) == 2
+    assert len(graphs) == 2
     for nodes in [*range(LONGEST + 1)] * 2:
         logits.copy_(torch.randn(logits.shape, generator=generator) * 2)
         for kept, fresh in zip(everything.statistics, RowStatistics.of(logits), strict=True):
@@ -71,4 +61,4 @@ def test_captured_verdicts_equal_the_verifier_own(verifier: Verifier, traced: li
         plain = verifier.judge(draft, view, Sampling(), None).fetch(draft, view)
         ours = captured.judge(draft, views[nodes], Sampling(), None).fetch(draft, views[nodes])
         assert ours == plain
-    assert len(traced) == 2
+    assert len(graphs) == 2
