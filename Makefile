@@ -1,9 +1,10 @@
-# make demo: a first result on a bare machine.  make test: everything that CI checks.
+# make demo: a first result, SPD and FLy on a bare machine.  make test: everything that CI checks.
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 # One known-good PyTorch; any release in pyproject's range works: make demo TORCH=torch==2.11.0
 TORCH ?= torch==2.13.0
+DEMO := task=demo limit=8 task.max_new_tokens=96
 
 .PHONY: demo test clean
 
@@ -18,9 +19,10 @@ $(BIN)/flybench: pyproject.toml
 	@touch $@
 
 demo: $(BIN)/flybench
-	$(BIN)/flybench run model=smollm2 method=fly task=demo limit=8 task.max_new_tokens=96
-	@echo "This pair drafts with the target's own layers, some skipped: slower than AR by design."
-	@$(BIN)/flybench report $$(ls -td results/smollm2-fly-demo-* | head -1) --out reports/demo
+	$(BIN)/flybench run model=smollm2 method=spd method.k=2 $(DEMO)
+	$(BIN)/flybench run model=smollm2 method=fly method.k=8 $(DEMO)
+	@$(BIN)/flybench report $$(ls -td results/smollm2-spd-demo-* | head -1) \
+	  $$(ls -td results/smollm2-fly-demo-* | head -1) --out reports/demo
 
 test: $(BIN)/flybench
 	$(BIN)/ruff check .

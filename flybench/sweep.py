@@ -95,7 +95,7 @@ class Sweep:
         from_leader([plan.key for plan in plans])
         if todo := from_leader(pending(plans)):
             if len(plans) > 1:
-                names = ", ".join(plan.config.method.name for plan in plans)
+                names = ", ".join(plan.folder.path.name for plan in plans)
                 print(f"Side by side, with one AR for all: {names}.")
             generate(plans, todo, self._load(plans[0]))
         self._decoded |= {plan.folder.path for plan in plans}

