@@ -9,6 +9,7 @@ import copy
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -45,6 +46,8 @@ HEADS = [
     MethodConfig("eagle3", 30, DraftConfig("eagle3", tree_depth=3, tree_top_k=6), EXACT),
 ]
 LOSSY = {"fly"}
+# Shapes whose bf16 passes are compared, and how many layers of them.
+HALVES = {"llama-1b": 4, "qwen2.5-1.5b": 28, "llama-8b": 4}
 FAMILIES = ("llama", "qwen3", "gemma3")
 
 
@@ -53,8 +56,9 @@ def agreement(device: torch.device) -> tuple[dict[str, Any], bool]:
     checks = {
         arch: check_family(arch, device, 80) | check_head(arch, device, 40) for arch in FAMILIES
     }
-    half = check_half(device, 128)
-    passed = all(all(found.values()) for found in checks.values()) and half["spd_equals_ar"]
+    half = {shape: check_half(shape, layers, device, 256) for shape, layers in HALVES.items()}
+    same = [found["equals_ar"] for found in half.values()]
+    passed = all(all(found.values()) for found in [*checks.values(), *same])
     return {"checks": checks, "bf16": half}, passed
 
 
@@ -146,10 +150,10 @@ def check_head(arch: str, device: torch.device, new_tokens: int) -> dict[str, bo
     return found
 
 
-def check_half(device: torch.device, new_tokens: int) -> dict[str, Any]:
-    """In bf16: graph AR against eager AR, and SPD against AR within the graph engine."""
-    config = shape_config("llama-1b")
-    config.num_hidden_layers = 4
+def check_half(shape: str, layers: int, device: torch.device, new_tokens: int) -> dict[str, Any]:
+    """In bf16: graph AR against eager AR, and chains of two lengths against AR on graphs."""
+    config = shape_config(shape)
+    config.num_hidden_layers = layers
     model = random_weights(config, torch.bfloat16, device)
     stop = StopRule(frozenset(), new_tokens)
     target = EagerTarget(EagerModel(model, config.vocab_size))
@@ -157,5 +161,11 @@ def check_half(device: torch.device, new_tokens: int) -> dict[str, Any]:
     draft = GraphModel(copy.deepcopy(model), config.vocab_size, 512, row_invariant=False)
     graph = GraphTarget(GraphModel(model, config.vocab_size, 512))
     plain = build_decoder(AR, graph, None, GREEDY).decode(PROMPT, stop)
-    spd = build_decoder(SPD, graph, draft, GREEDY).decode(PROMPT, stop)
-    return {"eager_graph": divergence(plain, eager), "spd_equals_ar": spd.ids == plain.ids}
+    chains = {f"spd of {k}": replace(SPD, k=k) for k in (5, 15)}
+    decoders = {name: build_decoder(spd, graph, draft, GREEDY) for name, spd in chains.items()}
+    found = {name: decoder.decode(PROMPT, stop) for name, decoder in decoders.items()}
+    return {
+        "eager_graph": divergence(plain, eager),
+        "equals_ar": {name: answer.ids == plain.ids for name, answer in found.items()},
+        "parts_from_ar": {name: divergence(answer, plain) for name, answer in found.items()},
+    }
