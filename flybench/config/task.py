@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from flybench.checks import allow, named, positive
 from flybench.core import FlybenchError
 
+KINDS = ("acp_bench", "demo", "gsm8k", "humaneval", "lm_eval", "mbpp", "mt_bench", "spec_bench")
 # The scoring rules of each kind of task, its main one first.
 METRICS = {"gsm8k": ("numeric", "strict", "flexible")}
 
@@ -33,7 +34,7 @@ class TaskConfig:
 
     def __post_init__(self) -> None:
         named("task.name", self.name)
-        allow("task.kind", self.kind, ("demo", "gsm8k", "humaneval", "lm_eval", "mt_bench"))
+        allow("task.kind", self.kind, KINDS)
         positive("task.max_new_tokens", self.max_new_tokens)
         if self.metric is not None and self.kind != "lm_eval":
             allow("task.metric", self.metric, METRICS.get(self.kind, ("null",)))

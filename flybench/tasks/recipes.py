@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -24,8 +24,10 @@ SHOWN = 12  # members of a group that a message names
 SPLITS = ("training_split", "validation_split", "test_split", "fewshot_split")
 
 
-def load_recipe(config: TaskConfig) -> tuple[Any, dict[str, Any]]:
+def load_recipe(config: TaskConfig, left_out: Collection[str] = ()) -> tuple[Any, dict[str, Any]]:
     """lm-eval's task object for `config.name`, and the settings of its recipe.
+
+    With settings `left_out`, none of the recipe's own code is read.
 
     Raises:
         FlybenchError: there is no such task, its data cannot be read, or it is of a kind that is
@@ -43,7 +45,9 @@ def load_recipe(config: TaskConfig) -> tuple[Any, dict[str, Any]]:
         ) from error
     _refuse(config.name, settings)
     # lm-eval merges an included file with what follows it, and reads its hub data otherwise.
-    whole = {"include": str(recipe), **(_own_data(config, settings) if config.path else {})}
+    kept = {name: value for name, value in settings.items() if name not in left_out}
+    whole = kept if left_out else {"include": str(recipe)}
+    whole |= _own_data(config, settings) if config.path else {}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, recipe.name)
         file.write_text(json.dumps(whole))

@@ -35,19 +35,23 @@ def local_file(path: str, *names: str) -> Path:
     )
 
 
-def read_jsonl(path: Path) -> Rows:
-    """Rows of a .jsonl or .jsonl.gz file.
+def read_rows(path: Path) -> Rows:
+    """Rows of a file with a JSON object a line, or with one JSON array; it may end in .gz.
 
     Raises:
-        FlybenchError: a line is not JSON.
+        FlybenchError: it is neither.
     """
     opener = gzip.open if path.suffix == ".gz" else open
     try:
-        with opener(path, "rt", encoding="utf-8") as lines:
-            return [json.loads(line) for line in lines if line.strip()]
+        with opener(path, "rt", encoding="utf-8") as stream:
+            text = stream.read()
+        if text.lstrip().startswith("["):
+            rows: Rows = json.loads(text)
+            return rows
+        return [json.loads(line) for line in text.split("\n") if line.strip()]
     except (ValueError, EOFError, OSError, zlib.error, RecursionError) as error:
         raise FlybenchError(
-            f"{path} is not a JSON-lines file ({type(error).__name__}: {error}): check task.path."
+            f"{path} is no file of JSON rows ({type(error).__name__}: {error}): check task.path."
         ) from error
 
 

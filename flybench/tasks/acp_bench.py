@@ -1,0 +1,68 @@
+"""ACPBench's progression: which facts does an action make true, and which false?
+
+Prompts and few-shots are those of lm-eval's `acp_prog_gen`. Its scorer brings parsers and planners
+for all of ACPBench that do not live beside Hydra, and for this task it compares two sets of facts:
+so the sets are compared here. An answer is right if both are equal.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from flybench.core import Record, Score
+from flybench.tasks.base import row_of
+from flybench.tasks.lm_eval import LmEvalTask
+
+LIST = re.compile(r"\[([^\[\]]*)\]")
+FACT = re.compile(r"\(([^()]*)\)")
+HEADINGS = re.compile(r"positive effects(.*)negative effects(.*)", re.DOTALL)
+
+
+class Effects(NamedTuple):
+    """Facts that become true, and facts that become false."""
+
+    positive: frozenset[str]
+    negative: frozenset[str]
+
+
+def effects(text: str) -> Effects | None:
+    """The first two lists of an answer, or what stands under the two headings; None without either.
+
+    As lm-eval has it, a single list means that the other is empty.
+    """
+    lowered = text.lower()
+    lists = LIST.findall(lowered)[:2]
+    if not lists and (found := HEADINGS.search(lowered)):
+        lists = list(found.groups())
+    if not lists:
+        return None
+    return Effects(*(_facts(part) for part in [*lists, ""][:2]))
+
+
+def _facts(text: str) -> frozenset[str]:
+    return frozenset(" ".join(fact.split()) for fact in FACT.findall(text))
+
+
+class AcpBenchTask(LmEvalTask):
+    """lm-eval's `acp_prog_gen` with a scorer of its own."""
+
+    _category = "planning"
+    _left_out = ("process_results", "filter_list", "metric_list")
+
+    def score(self, record: Record) -> Score:
+        answer = row_of(self._rows, record)["answer"]
+        said = effects(record.turns[-1].text)
+        wanted = Effects(*(_facts(" ".join(answer[sign]).lower()) for sign in ("pos", "neg")))
+        metrics = {"both_sets": float(said == wanted), "extraction_failure": float(said is None)}
+        for name in Effects._fields:
+            right = said is not None and getattr(said, name) == getattr(wanted, name)
+            metrics[name] = float(right)
+        shown = None if said is None else " ".join(str(sorted(facts)) for facts in said)
+        return Score(record.sample_id, record.method, metrics["both_sets"], metrics, shown)
+
+    def _fields(self) -> dict[str, type]:
+        return {"context": str, "question": str, "answer": dict}
+
+    def _main_metric(self) -> str:
+        return "both_sets"
