@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from flybench.checks import allow, named, positive
 from flybench.core import FlybenchError
 
-KINDS = ("acp_bench", "demo", "gsm8k", "humaneval", "lm_eval", "mbpp", "mt_bench", "spec_bench")
+KINDS = (
+    *("acp_bench", "demo", "gsm8k", "humaneval", "lm_eval", "mbpp", "mt_bench", "niah"),
+    "spec_bench",
+)
+LENGTHS = range(256, 131_073)
 # The scoring rules of each kind of task, its main one first.
 METRICS = {"gsm8k": ("numeric", "strict", "flexible")}
 
@@ -18,7 +22,7 @@ class TaskConfig:
 
     For `kind: lm_eval`, `name` is lm-eval's own, `recipe` a YAML file where it is not one of
     lm-eval's, and `columns` names those of a local table without a header; columns that the table
-    lacks are null.
+    lacks are null. `length` is that of a prompt of `kind: niah`, in tokens.
     """
 
     name: str
@@ -30,6 +34,7 @@ class TaskConfig:
     metric: str | None = None
     recipe: str | None = None
     columns: tuple[str, ...] | None = None
+    length: int | None = None
     description: str = ""
 
     def __post_init__(self) -> None:
@@ -48,5 +53,11 @@ class TaskConfig:
                     f"task.{field_name} with task.kind={self.kind} is not allowed: it is for "
                     "task=lm_eval."
                 )
+        fits = self.length in LENGTHS if self.kind == "niah" else self.length is None
+        if not fits:
+            raise FlybenchError(
+                f"task.length={self.length} with task.kind={self.kind} is not allowed: kind=niah "
+                f"needs {LENGTHS[0]} to {LENGTHS[-1]} tokens, and no other kind has a length."
+            )
         if self.path == "":
             raise FlybenchError("task.path is empty: give a path, or null for the usual source.")

@@ -13,6 +13,7 @@ from flybench.tasks.gsm8k import Gsm8kTask
 from flybench.tasks.humaneval import HumanEvalTask
 from flybench.tasks.lm_eval import LmEvalTask
 from flybench.tasks.mbpp import MbppTask
+from flybench.tasks.niah import NiahTask
 
 KINDS: dict[str, Callable[[TaskConfig], Task]] = {
     "acp_bench": AcpBenchTask,
@@ -22,6 +23,7 @@ KINDS: dict[str, Callable[[TaskConfig], Task]] = {
     "lm_eval": LmEvalTask,
     "mbpp": MbppTask,
     "mt_bench": MtBenchTask,
+    "niah": NiahTask,
     "spec_bench": SpecBenchTask,
 }
 
