@@ -36,6 +36,12 @@ def positive(name: str, value: int) -> None:
         )
 
 
+def share(name: str, value: float) -> None:
+    """Refuse what is no share of a whole."""
+    if not 0 < value < 1:
+        raise FlybenchError(f"{name}={value:g} is not allowed: use a share between 0 and 1.")
+
+
 def named(name: str, value: str) -> None:
     """Refuse a name that could not be part of a folder's name."""
     if not NAME.fullmatch(value):

@@ -20,6 +20,8 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
                             -m sweeps comma-separated values, one run a combination
                             --config-dir DIR adds your own conf files
   flybench score RUN…       score the records of runs again, without a model
+  flybench power RUN… [--margin SHARE]
+                            how many samples would tell whether the accuracy is kept
   flybench report RUN… [--out reports/NAME]
                             write index.html and report.md
   flybench latency [model=NAME] [weights=random] [method=NAME] [key=value …]
@@ -40,6 +42,7 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
 VERBS = {
     "run": "flybench.commands:run_command",
     "score": "flybench.commands:score_command",
+    "power": "flybench.power:power_command",
     "report": "flybench.commands:report_command",
     "latency": "flybench.latency.command:latency_command",
     "train-eagle3": "flybench.train.command:train_eagle3_command",

@@ -111,8 +111,8 @@ def _data(hub: bool) -> Iterator[Finding]:
         kind = config["kind"]
         if config["name"] == "???":  # whichever the user names
             continue
-        if kind == "demo":
-            yield Finding(file.stem, "embedded")
+        if kind in ("demo", "niah"):
+            yield Finding(file.stem, "embedded" if kind == "demo" else "generated")
         elif (kind == "humaneval" and packaged) or (hub and kind != "spec_bench"):
             yield Finding(file.stem, "reachable")
         else:

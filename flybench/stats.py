@@ -7,12 +7,16 @@ for pairs), so that n right answers of n, or no discordant pair at all, never cl
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from math import comb
+from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from flybench.checks import MANY
 
 Floats = NDArray[np.float64]
 Retention = Literal["kept", "lost", "not resolved"]
@@ -39,11 +43,12 @@ def bootstrap(
     if len(table) < 2:
         return None
     rng = np.random.default_rng(SEED)
-    # Drawing how often each row occurs is the same law as drawing rows, in less memory.
-    share = np.full(len(table), 1 / len(table))
-    counts = rng.multinomial(len(table), share, size=resamples)
+    # Drawing how often each row occurs is the same law as drawing rows, in less memory; equal rows,
+    # as right and wrong answers are, are drawn together.
+    rows, times = np.unique(table, axis=0, return_counts=True)
+    counts = rng.multinomial(len(table), times / len(table), size=resamples)
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = statistic(*(counts @ table).T)
+        values = statistic(*(counts @ rows).T)
     values = values[np.isfinite(values)]
     if not len(values):
         return None
@@ -92,3 +97,43 @@ def mcnemar(lost: int, won: int) -> float:
     total = lost + won
     tail = sum(comb(total, k) for k in range(min(lost, won) + 1)) / 2**total
     return min(1.0, 2 * tail)
+
+
+class Pairs(NamedTuple):
+    """What became of paired answers: right in both, only in the baseline (`lost`), only in the
+    method (`won`), in neither."""
+
+    both: int
+    lost: int
+    won: int
+    neither: int
+
+    @classmethod
+    def of(cls, baseline: ArrayLike, method: ArrayLike) -> Pairs:
+        """From [n] verdicts; half or more of a point counts as right."""
+        before, after = (np.asarray(part, dtype=float) >= 0.5 for part in (baseline, method))
+        parts = (before & after, before & ~after, ~before & after, ~before & ~after)
+        return cls(*(int(part.sum()) for part in parts))
+
+
+def samples_needed(pairs: Pairs, margin: float, power: float) -> int:
+    """Pairs after which `retention_verdict` says `kept` with probability `power`, if it is true.
+
+    The plan assumes what `pairs` show, two pseudo-pairs added: so many right, so many discordant,
+    and as many won as lost. With A and B the verdicts of baseline and method, `kept` asks whether
+    the mean of B − (1 − margin) · A is above 0 by 1.96 standard errors, the interval's own two
+    pseudo-pairs counted in.
+    """
+    kept, total = 1 - margin, sum(pairs) + 2
+    discordant = (pairs.lost + pairs.won + 2) / total
+    mean = margin * (pairs.both / total + discordant / 2)
+    square = pairs.both / total * margin**2 + discordant / 2 * (kept**2 + 1)
+    normal = NormalDist()
+    reach = normal.inv_cdf(0.975) + normal.inv_cdf(power)
+
+    def tells(count: int) -> bool:
+        whole = (count * mean + margin) / (count + 2)
+        spread = (count * square + kept**2 + 1) / (count + 2) - whole**2
+        return (count + 2) * whole**2 >= reach**2 * spread
+
+    return bisect_left(range(MANY), True, key=tells)

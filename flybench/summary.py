@@ -17,6 +17,7 @@ from flybench.frames import methods_of, round_frame, sample_frame
 from flybench.records import DRAFT_IDS, RunFolder
 from flybench.stats import (
     Floats,
+    Pairs,
     accuracy_interval,
     bootstrap,
     mcnemar,
@@ -72,6 +73,7 @@ def _quality(folder: RunFolder, method: str, samples: pd.DataFrame) -> Row:
     metrics = pd.DataFrame([score.metrics for score in scores])
     return {
         "n_scored": len(right),
+        "n_right": float(right.sum()),
         "accuracy": _mean(right),
         "accuracy_ci": accuracy_interval(right),
         "metrics": {str(name): _mean(metrics[name].dropna()) for name in metrics},
@@ -80,8 +82,8 @@ def _quality(folder: RunFolder, method: str, samples: pd.DataFrame) -> Row:
 
 
 def _retention(baseline: pd.DataFrame, samples: pd.DataFrame, margin: float, method: str) -> Row:
-    """Accuracy kept, over the pairs that were judged; `discordant` is [lost, won]."""
-    names = ("retention", "retention_ci", "retention_verdict", "discordant", "mcnemar_p")
+    """Accuracy kept, over the pairs that were judged, which `pairs` counts by their outcome."""
+    names = ("retention", "retention_ci", "retention_verdict", "pairs", "mcnemar_p")
     if method == "ar":
         return dict.fromkeys(names)
     pairs = baseline[["correct"]].join(samples[["correct"]], rsuffix="_method").dropna()
@@ -89,13 +91,13 @@ def _retention(baseline: pd.DataFrame, samples: pd.DataFrame, margin: float, met
         return dict.fromkeys(names)
     before, after = pairs["correct"], pairs["correct_method"]
     interval = retention_interval(before, after)
-    lost, won = int((after < before).sum()), int((after > before).sum())
+    counts = Pairs.of(before, after)
     values = (
         ratio(after, before),
         interval,
         retention_verdict(interval, margin),
-        [lost, won],
-        mcnemar(lost, won),
+        list(counts),
+        mcnemar(counts.lost, counts.won),
     )
     return dict(zip(names, values, strict=True))
 
@@ -215,9 +217,9 @@ def _columns(name: str, cell: Any) -> list[tuple[str, Any]]:
     if name.endswith("_ci"):
         low, high = cell or (None, None)
         return [(f"{name}_low", low), (f"{name}_high", high)]
-    if name == "discordant":
-        lost, won = cell or (None, None)
-        return [("discordant_lost", lost), ("discordant_won", won)]
+    if name == "pairs":
+        counts = cell or [None] * len(Pairs._fields)
+        return [(f"pairs_{part}", n) for part, n in zip(Pairs._fields, counts, strict=True)]
     if isinstance(cell, dict):
         return [(f"{name}_{key}", value) for key, value in cell.items()]
     return [(name, cell)]

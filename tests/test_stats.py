@@ -10,12 +10,14 @@ from scipy.stats import binomtest
 
 from flybench.stats import (
     Interval,
+    Pairs,
     accuracy_interval,
     bootstrap,
     mcnemar,
     ratio,
     retention_interval,
     retention_verdict,
+    samples_needed,
 )
 
 
@@ -183,3 +185,61 @@ def test_mcnemar_without_discordant_pairs_is_one() -> None:
 def test_mcnemar_of_many_discordant_pairs() -> None:
     assert mcnemar(700, 700) == pytest.approx(1.0)
     assert mcnemar(1, 2000) == pytest.approx(0.0, abs=1e-300)
+
+
+def verdict_pairs(rng: np.random.Generator, n: int, right: float, lost: float, won: float) -> tuple:
+    """Verdicts of a baseline that is right so often, of which the method loses and wins a share."""
+    draw = rng.random(n)
+    before = (draw < right).astype(float)
+    after = np.where(draw < lost, 0.0, np.where(draw > 1 - won, 1.0, before))
+    return before, after
+
+
+@pytest.mark.parametrize(("right", "discordant"), [(0.8, 0.04), (0.5, 0.10), (0.9, 0.02)])
+def test_as_many_samples_as_planned_say_kept_as_often_as_planned(
+    right: float, discordant: float
+) -> None:
+    rng = np.random.default_rng(11)
+    n = 10_000
+    both, half = round(n * (right - discordant / 2)), round(n * discordant / 2)
+    pairs = Pairs(both, half, half, n - both - 2 * half)
+    needed = samples_needed(pairs, 0.05, 0.8)
+    kept = 0
+    for _ in range(200):
+        interval = retention_interval(
+            *verdict_pairs(rng, needed, right, discordant / 2, discordant / 2)
+        )
+        kept += retention_verdict(interval, 0.05) == "kept"
+    assert 0.7 <= kept / 200 <= 0.9
+
+
+def test_a_loss_at_the_margin_is_seldom_called_kept() -> None:
+    """True retention is 0.95, the margin 5 %: at most one run in twenty may say kept."""
+    rng = np.random.default_rng(12)
+    kept = 0
+    for _ in range(1000):
+        interval = retention_interval(*verdict_pairs(rng, 400, 0.8, 0.05, 0.01))
+        kept += retention_verdict(interval, 0.05) == "kept"
+    assert kept / 1000 <= 0.05
+
+
+def test_intervals_of_retention_cover_the_truth() -> None:
+    rng = np.random.default_rng(13)
+    covered = 0
+    for _ in range(2000):
+        interval = retention_interval(*verdict_pairs(rng, 200, 0.8, 0.05, 0.03))
+        assert interval is not None
+        covered += interval.low <= 0.78 / 0.8 <= interval.high
+    assert 0.93 <= covered / 2000 <= 0.97
+
+
+def test_pairs_are_counted() -> None:
+    assert Pairs.of([1, 1, 0, 0, 1], [1, 0, 1, 0, 1]) == (2, 1, 1, 1)
+
+
+def test_smaller_margins_and_more_certainty_need_more_samples() -> None:
+    pairs = Pairs(130, 5, 2, 27)
+    needed = [samples_needed(pairs, margin, 0.8) for margin in (0.05, 0.02, 0.01)]
+    assert needed == sorted(needed)
+    assert samples_needed(pairs, 0.01, 0.9) > needed[-1]
+    assert needed[-1] > 164  # HumanEval cannot resolve one per cent

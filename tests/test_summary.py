@@ -33,7 +33,8 @@ def test_plain_decoding_by_hand(folder: RunFolder) -> None:
     ar, _ = summarise(folder)
     check(ar, {
         "model": "tiny", "task": "sums", "method": "ar", "device": "a CPU", "engine": "eager",
-        "n": 3, "n_error": 0, "n_scored": 2, "accuracy": 0.5, "truncation_rate": 1 / 3,
+        "n": 3, "n_error": 0, "n_scored": 2, "n_right": 1.0, "accuracy": 0.5,
+        "truncation_rate": 1 / 3,
         "accuracy_ci": list(accuracy_interval([1.0, 0.0]) or ()),
         "metrics": {"strict": 0.5, "flexible": 1.0},
         # 10 tokens in 2.5 + 2.0 + 0.5 s
@@ -50,7 +51,7 @@ def test_plain_decoding_is_compared_with_nothing(folder: RunFolder) -> None:
     names = (
         "n_paired", "speedup_throughput", "speedup_throughput_ci", "speedup_latency",
         "speedup_latency_ci", "length_ratio", "retention", "retention_ci", "retention_verdict",
-        "discordant", "mcnemar_p", "exact_match_rate", "first_divergence_median", "tie_flips",
+        "pairs", "mcnemar_p", "exact_match_rate", "first_divergence_median", "tie_flips",
     )  # fmt: skip
     assert [ar[name] for name in names] == [None] * len(names)
 
@@ -59,7 +60,7 @@ def test_the_method_by_hand(folder: RunFolder) -> None:
     _, fly = summarise(folder)
     check(fly, {
         "model": "tiny", "task": "sums", "method": "fly", "device": "a CPU", "engine": "eager",
-        "n": 2, "n_error": 1, "n_scored": 1, "n_paired": 2, "accuracy": 0.0,
+        "n": 2, "n_error": 1, "n_scored": 1, "n_right": 0.0, "n_paired": 2, "accuracy": 0.0,
         "truncation_rate": 0.5, "metrics": {"strict": 0.0, "flexible": 1.0},
         # 9 tokens in 0.75 + 0.5 s; AR's 9 of the same two samples in 2.5 + 2.0 s
         "tokens_per_second": 7.2, "ar_tokens_per_second": 2.0, "speedup_throughput": 3.6,
@@ -70,7 +71,7 @@ def test_the_method_by_hand(folder: RunFolder) -> None:
         "tau_pooled": 2.25, "tau_mean": 2.5, "accept_rate": 0.5, "loose_per_1000": 1000 / 9,
         "ms_per_round": {"draft": 250.0, "verify": 125.0, "other": 62.5},
         # s1: only AR was right
-        "retention": 0.0, "retention_verdict": "not resolved", "discordant": [1, 0],
+        "retention": 0.0, "retention_verdict": "not resolved", "pairs": [0, 1, 0, 0],
         "mcnemar_p": 1.0,
         # s1 parts at token 3 (AR's gap there 3.0), s2 at token 2 (0.05, a tie)
         "exact_match_rate": 0.0, "first_divergence_median": 2.5, "tie_flips": 1,
@@ -123,18 +124,19 @@ def test_csv_has_a_column_for_each_end_of_an_interval(folder: RunFolder) -> None
         ar, fly = csv.DictReader(stream)
     scalars = {
         name for name in rows[1]
-        if not name.endswith("_ci") and name not in ("discordant", "metrics", "ms_per_round")
+        if not name.endswith("_ci") and name not in ("pairs", "metrics", "ms_per_round")
     }  # fmt: skip
     ends = {f"{name}_{end}" for name in rows[1] if name.endswith("_ci") for end in ("low", "high")}
     parts = {
-        "discordant_lost", "discordant_won", "metrics_strict", "metrics_flexible",
+        "pairs_both", "pairs_lost", "pairs_won", "pairs_neither",
+        "metrics_strict", "metrics_flexible",
         "ms_per_round_draft", "ms_per_round_verify", "ms_per_round_other",
     }  # fmt: skip
     assert set(fly) == set(ar) == scalars | ends | parts
     assert float(fly["speedup_throughput"]) == pytest.approx(3.6)
     assert float(fly["speedup_latency_ci_low"]) == pytest.approx(rows[1]["speedup_latency_ci"][0])
-    assert (fly["discordant_lost"], fly["discordant_won"]) in {("1", "0"), ("1.0", "0.0")}
-    assert ar["speedup_throughput"] == ar["accept_rate"] == ar["discordant_lost"] == ""
+    assert (fly["pairs_lost"], fly["pairs_won"]) in {("1", "0"), ("1.0", "0.0")}
+    assert ar["speedup_throughput"] == ar["accept_rate"] == ar["pairs_lost"] == ""
 
 
 def test_a_folder_with_plain_decoding_alone(tmp_path: Path) -> None:
@@ -151,7 +153,7 @@ def test_a_folder_without_plain_decoding_compares_nothing(tmp_path: Path) -> Non
     names = (
         "ar_tokens_per_second", "speedup_throughput", "speedup_throughput_ci", "speedup_latency",
         "speedup_latency_ci", "length_ratio", "retention", "retention_ci", "retention_verdict",
-        "discordant", "mcnemar_p", "exact_match_rate", "first_divergence_median",
+        "pairs", "mcnemar_p", "exact_match_rate", "first_divergence_median",
     )  # fmt: skip
     assert [row[name] for name in names] == [None] * len(names)
 

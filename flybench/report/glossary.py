@@ -18,6 +18,7 @@ GLOSSARY: dict[str, Entry] = {
     "n": Entry("samples", "", "Samples that finished without an error.", digits=0),
     "n_error": Entry("failed", "", "Samples that failed; they enter no other figure.", digits=0),
     "n_scored": Entry("scored", "", "Finished samples that the scorer judged.", digits=0),
+    "n_right": Entry("right", "", "Sum of the verdicts on scored samples.", digits=0),
     "n_paired": Entry("paired", "", "Samples that both AR and the method finished.", digits=0),
     "accuracy": Entry("accuracy", "%", "Right answers / scored samples.", 100, 1),
     "accuracy_ci": Entry(
@@ -46,8 +47,11 @@ GLOSSARY: dict[str, Entry] = {
         "kept: the whole interval of retention is at or above 1 − margin; lost: all of it is "
         "below; not resolved: it spans 1 − margin, so the data cannot tell.",
     ),
-    "discordant": Entry(
-        "lost / won", "pairs", "Pairs that only AR solved / that only the method solved.", digits=0
+    "pairs": Entry(
+        "both / lost / won / neither",
+        "pairs",
+        "Pairs that both solved / only AR / only the method / neither.",
+        digits=0,
     ),
     "mcnemar_p": Entry(
         "McNemar p",

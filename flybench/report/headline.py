@@ -14,6 +14,7 @@ COLUMNS = {
     "n": "n",
     "accuracy": "accuracy",
     "retention": "retention",
+    "both/lost/won/neither": "pairs",
     "verdict": "retention_verdict",
     "speed-up (tokens/s)": "speedup_throughput",
     "speed-up (to answer)": "speedup_latency",
@@ -40,5 +41,9 @@ def _cell(row: Row, name: str) -> str:
         return "—"
     if name == "n" and row["n_scored"] != value:
         return f"{value} ({row['n_scored']} scored)"
+    if name == "pairs":
+        return "/".join(map(str, value))
     text = f"{value:.3g}" if isinstance(value, float) else str(value)
+    if name == "accuracy":
+        text = f"{row['n_right']:.4g}/{row['n_scored']} = {text}"
     return f"{text} [{interval[0]:.3g}, {interval[1]:.3g}]" if interval else text

@@ -48,11 +48,11 @@ class Table:
 
 TEXTUAL = ("model", "task", "method", "device", "engine", "retention_verdict", "regime")
 HEADLINE = (
-    *("method", "task", "model", "n", "accuracy", "retention", "retention_verdict", "discordant"),
+    *("method", "task", "model", "n", "accuracy", "retention", "retention_verdict", "pairs"),
     *("speedup_throughput", "speedup_latency", "tokens_per_second", "tau_pooled"),
     *("loose_per_1000", "truncation_rate"),
 )
-PAIRED = ("retention_verdict", "discordant", "mcnemar_p")
+PAIRED = ("retention_verdict", "pairs", "mcnemar_p")
 # Shown elsewhere: in a table of their own, or as the column's header.
 NOT_ALONE = ("metrics", "model", "task", "method")
 
@@ -121,7 +121,7 @@ def cell(row: Row, name: str) -> Cell:
     value, entry = row[name], GLOSSARY[name]
     if name in PAIRED and row["retention_ci"] is None:
         return Cell(NONE)  # no pair was judged, so there is nothing to resolve
-    if name == "discordant":
+    if name == "pairs":
         return Cell(" / ".join(str(count) for count in value) if value else NONE)
     if name == "ms_per_round":
         return Cell(" + ".join(f"{part} {number(ms, 1)}" for part, ms in value.items()) or NONE)

@@ -12,6 +12,7 @@ from flybench.report.notes import notes
 from flybench.report.run import Arm, Run
 from flybench.report.tables import Cell, cell
 from flybench.report.text import number, percent
+from flybench.stats import Pairs, samples_needed
 from flybench.summary import Row
 
 TOO_SMALL = 30
@@ -127,13 +128,13 @@ def _accuracy(run: Run, arm: Arm) -> Finding:
         judge = "Nothing judges this task"
         judge = judge if run.provenance.get("judged") == "unjudged" else "No pair was scored"
         return Finding("open", "accuracy unknown", f"{judge}: the data say nothing of accuracy.")
-    lost, won = row["discordant"]
+    counts = Pairs(*row["pairs"])
     ends = " to ".join(percent(end) for end in row["retention_ci"] or []) or "none"
     p, kept = row["mcnemar_p"], row["retention"]
     retention = "undefined as AR solved none" if kept is None else percent(kept)
     facts = (
         f"{pairs['correct'].sum():g}/{n} right against {pairs['correct_ar'].sum():g}/{n} for AR, "
-        f"retention {retention} ({INTERVAL} {ends}), {lost} lost and {won} won "
+        f"retention {retention} ({INTERVAL} {ends}), {counts.lost} lost and {counts.won} won "
         f"(McNemar p {'< 0.001' if p < 0.001 else f'= {p:.3f}'})."
     )
     if kept is None:
@@ -144,7 +145,8 @@ def _accuracy(run: Run, arm: Arm) -> Finding:
         "kept": f"{name} keeps AR's accuracy: {facts} All of the interval is at or above {asked}.",
         "lost": f"{name} loses accuracy: {facts} All of the interval is below {asked}.",
         OPEN: f"Whether {name} keeps AR's accuracy is not resolved: {facts} The interval spans "
-        f"{asked}, so the data cannot tell at n = {n}.",
+        f"{asked}, so the data cannot tell at n = {n}. If nothing is lost, about "
+        f"{samples_needed(counts, run.margin, 0.8):,} samples would tell four times in five.",
     }[answer]
     if n < TOO_SMALL:
         text += f" n = {n} is too small for a claim about accuracy."

@@ -16,7 +16,7 @@ from torch import nn
 from tqdm import tqdm
 from transformers import PreTrainedModel
 
-from flybench.checks import positive
+from flybench.checks import positive, share
 from flybench.core import FlybenchError
 from flybench.decode import Decoder, StopRule
 from flybench.train.corpus import Sample, batches, split
@@ -50,10 +50,7 @@ class Settings:
             positive(f"train.{name}", getattr(self, name))
         if not 0 < self.lr < math.inf:
             raise FlybenchError(f"train.lr={self.lr:g} is not allowed: use more than 0.")
-        if not 0 < self.held_out < 1:
-            raise FlybenchError(
-                f"train.held_out={self.held_out:g} is not allowed: use a share between 0 and 1."
-            )
+        share("train.held_out", self.held_out)
 
 
 @dataclass(frozen=True)

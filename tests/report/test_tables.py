@@ -37,7 +37,7 @@ def test_headline_has_ar_first_and_dashes(run: Run) -> None:
     table = tables.headline([run])
     assert column(table, "method") == ["ar", "fly"]
     assert column(table, "retention")[0] == "—"
-    assert column(table, "lost / won") == ["—", "2 / 1"]
+    assert column(table, "both / lost / won / neither") == ["—", "6 / 2 / 1 / 1"]
     assert all(len(row) == len(table.columns) for row in table.rows)
 
 

@@ -29,6 +29,7 @@ def test_faster_and_unresolved(tmp_path: Path) -> None:
     assert "31/40 right against 32/40 for AR" in words(found)
     assert "1 lost and 0 won (McNemar p = 1.000)" in words(found)
     assert "the data cannot tell at n = 40" in words(found)
+    assert "samples would tell four times in five" in words(found)
 
 
 def test_slower_and_lost(tmp_path: Path) -> None:

@@ -1,0 +1,48 @@
+"""`flybench power` reads a run's own pairs, and says what it cannot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flybench.cli import main
+from flybench.stats import Pairs, samples_needed
+from tests.reference import hand_built
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    records = [*hand_built.ar_records(), *hand_built.fly_records()]
+    found = hand_built.write(tmp_path, records, hand_built.scores())
+    found.config_file.write_text("model: {}\n")
+    return found.path
+
+
+def test_the_plan_comes_from_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["power", str(folder), "--margin", "0.02"]) == 0
+    printed = capsys.readouterr().out
+    assert "of 1 pairs 0 right in both, 1 lost, 0 won, 0 wrong in both" in printed
+    needed = samples_needed(Pairs(0, 1, 0, 0), 0.02, 0.8)
+    assert f"{needed:,}" in printed
+    assert "1.00%" not in printed
+
+
+def test_without_a_margin_four_are_planned(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["power", str(folder)]) == 0
+    assert capsys.readouterr().out.count("%") >= 4
+
+
+@pytest.mark.parametrize("margin", ["0", "1", "-0.1"])
+def test_a_margin_is_a_share(folder: Path, margin: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["power", str(folder), f"--margin={margin}"]) == 2
+    assert "use a share between 0 and 1" in capsys.readouterr().err
+
+
+def test_an_unjudged_run_tells_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = hand_built.write(tmp_path, [*hand_built.ar_records(), *hand_built.fly_records()], [])
+    found.config_file.write_text("model: {}\n")
+    assert main(["power", str(found.path)]) == 2
+    assert "no pair of judged answers" in capsys.readouterr().err
