@@ -22,6 +22,8 @@ from flybench.engine.growing import growing_cache
 from flybench.engine.thin import thin_products
 from flybench.sampling import Sampling
 
+# Tokens of a prompt that are read in one pass, so that a long prompt takes no more memory for it.
+PIECE = 1024
 ROLLBACK_SAFE_LAYERS = {"full_attention", "sliding_attention", "chunked_attention"}
 
 
@@ -48,6 +50,7 @@ class EagerModel:
         self.device = model.device
         self.vocab_size = vocab_size
         self.taps = Taps(model, taps)
+        self._prompt_taps: list[Tensor] = []
         self.reset()
 
     @property
@@ -61,7 +64,17 @@ class EagerModel:
 
     def prefill(self, ids: Sequence[int]) -> None:
         self.reset()
-        self.extend(self.ids(ids), rows=0)
+        self._prompt_taps = []
+        for first in range(0, len(ids), PIECE):
+            piece = self.ids(ids[first : first + PIECE])
+            self.extend(piece, rows=0)
+            if taps := self.taps.latest:
+                self._prompt_taps.append(joined(taps, len(piece)))
+
+    def prompt_taps(self) -> Tensor | None:
+        """What the taps gave for the latest prompt [T, 3 · H]; None if there are none."""
+        taps = self.taps.latest
+        return torch.cat([joined(taps, 0), *self._prompt_taps]) if taps else None
 
     def ids(self, ids: Sequence[int]) -> Tensor:
         return upload(ids, self.device)
@@ -196,7 +209,7 @@ class EagerTarget:
 
     def prefill(self, ids: Sequence[int]) -> Tensor | None:
         self._model.prefill(ids)
-        return joined(taps, len(ids)) if (taps := self._model.taps.latest) else None
+        return self._model.prompt_taps()
 
     def score(self, root: int, draft: Draft) -> TargetView:
         self._base = self._model.length

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from flybench.core import Branches, Draft, FlybenchError
+from flybench.engine import eager
 from flybench.engine.eager import EagerModel, EagerTarget
 from tests.reference import toys
 
@@ -176,3 +177,27 @@ def test_a_tree_is_scored_as_its_paths_are(arch: str, path: list[int]) -> None:
     text = [*TEXT[:61], *(drafted[node] for node in path), *OTHER[20:23]]
     again = target.score(OTHER[20], Draft.chain(torch.tensor(OTHER[21:23])))
     assert close(again.logits, whole(arch, text)[-3:])
+
+
+def test_a_long_prompt_is_read_in_pieces_with_its_taps(
+    arch: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tapped = EagerTarget(EagerModel(toys.model(arch), toys.VOCAB, (1, 2, 3)))
+    at_once = tapped.prefill(TEXT)
+    widths: list[int] = []
+    extend = EagerModel.extend
+
+    def counted(self: EagerModel, ids: Tensor, rows: int, *tree: Tensor) -> Tensor:
+        widths.append(len(ids))
+        return extend(self, ids, rows, *tree)
+
+    monkeypatch.setattr(EagerModel, "extend", counted)
+    monkeypatch.setattr(eager, "PIECE", 40)
+    in_pieces = tapped.prefill(TEXT)
+    assert widths == [40, 40, 10]
+    assert at_once is not None
+    assert in_pieces is not None
+    assert close(in_pieces, at_once)
+    assert close(
+        tapped.score(5, Draft.chain(torch.tensor([6]))).logits, whole(arch, [*TEXT, 5, 6])[-2:]
+    )
