@@ -7,13 +7,13 @@ counted here and nowhere else, after truncation at an end-of-sequence id, a stop
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 
-from flybench.core import Decision, Finish, Generation, Round
+from flybench.core import Decision, Finish, Generation, Loosened, Round
 from flybench.draft.base import Drafter
 from flybench.engine.base import Target
 from flybench.measure import Clock, Mark
@@ -76,6 +76,16 @@ class Turn(NamedTuple):
         )
 
 
+def _loosened(turns: Iterable[Turn]) -> Iterator[Loosened]:
+    """Every token that only a loose rule kept, with its place in the answer."""
+    emitted = 0
+    for turn in turns:
+        decision = turn.decision
+        for place, opinion in zip(decision.loosened, decision.opinions, strict=True):
+            yield Loosened(emitted + place, opinion)
+        emitted += len(decision.tokens)
+
+
 @dataclass(frozen=True)
 class Decoder:
     """A method ready to answer: its three parts, the draft length `k`, sampling and the clock."""
@@ -131,6 +141,7 @@ class Decoder:
             finish=finish,
             margins=margins,
             rounds=[turn.as_round(self.clock) for turn in turns],
+            loosened=list(_loosened(turns)),
             prefill_s=prefilled - start,
             first_token_s=first_token,
             total_s=total_s,

@@ -33,15 +33,17 @@ SAMPLE_COLUMNS = {
     "throttled": "float64",
     "ids": "object",
     "margins": "object",
+    "loosened": "object",
 }
 
 
 def sample_frame(folder: RunFolder, method: str) -> pd.DataFrame:
     """Finished samples of `method`, indexed by sample id; failed ones are left out.
 
-    Turns of one conversation are added up; `ids` and `margins` run through all of them; `ttft_s`
-    is the first turn's; `cached` adds up the tokens in the target's cache over rounds; `correct` is
-    NaN where nothing judges the sample, `energy_j` and `throttled` (0 or 1) where no card says.
+    Turns of one conversation are added up; `ids`, `margins` and `loosened` run through all of them,
+    places counted within a turn; `ttft_s` is the first turn's; `cached` adds up the tokens in the
+    target's cache over rounds; `correct` is NaN where nothing judges the sample, `energy_j` and
+    `throttled` (0 or 1) where no card says.
     """
     scores = folder.scores()
     rows = {
@@ -106,6 +108,7 @@ def _sample(record: Record, score: Score | None) -> dict[str, Any]:
         "throttled": _number(telemetry.throttled if telemetry else None),
         "ids": [token for turn in turns for token in turn.ids],
         "margins": [margin for turn in turns for margin in turn.margins],
+        "loosened": [token for turn in turns for token in turn.loosened],
     }
 
 

@@ -16,7 +16,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from flybench.core import CardState, FlybenchError, Generation, Record, Round, Score, Telemetry
+from flybench.core import (
+    CardState,
+    FlybenchError,
+    Generation,
+    Loosened,
+    Opinion,
+    Record,
+    Round,
+    Score,
+    Telemetry,
+)
 
 Key = tuple[str, str]
 # What a summary needs to know of a run.
@@ -182,11 +192,18 @@ class RunFolder:
 def _record(row: dict[str, Any]) -> Record:
     if not isinstance(row["sample_id"], str) or not (row["turns"] or row["error"]):
         raise ValueError("a record needs an id and, unless it failed, an answer")
-    turns = [
-        Generation(**{**turn, "rounds": [Round(**round_) for round_ in turn["rounds"]]})
-        for turn in row["turns"]
-    ]
+    turns = [_generation(turn) for turn in row["turns"]]
     return Record(**{**row, "turns": turns, "telemetry": _telemetry(row.get("telemetry"))})
+
+
+def _generation(turn: dict[str, Any]) -> Generation:
+    """An answer; older records say nothing of what the target thought of loose tokens."""
+    rounds = [Round(**round_) for round_ in turn["rounds"]]
+    loosened = [
+        Loosened(**{**token, "opinion": Opinion(**token["opinion"])})
+        for token in turn.get("loosened", [])
+    ]
+    return Generation(**{**turn, "rounds": rounds, "loosened": loosened})
 
 
 def _telemetry(found: dict[str, Any] | None) -> Telemetry | None:

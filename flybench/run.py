@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from flybench.bandwidth import read_bandwidth
 from flybench.config import MethodConfig
-from flybench.core import Generation, Prompt, Record
+from flybench.core import Generation, Loosened, Prompt, Record
 from flybench.decode import Decoder, StopRule
 from flybench.engine.loading import Pair, load_pair
 from flybench.measure import peak_memory_bytes, reset_peak_memory
@@ -193,5 +193,13 @@ def converse(plan: Plan, prompt: Prompt, decoder: Decoder) -> list[Generation]:
         generation = decoder.decode(
             ids, stop, int.from_bytes(hashlib.sha256(seed).digest()[:7], "big")
         )
-        answers.append(replace(generation, text=plan.chat.answer(generation.ids, prompt.stop)))
+        text = plan.chat.answer(generation.ids, prompt.stop)
+        loosened = [_spelled(plan, generation, token) for token in generation.loosened]
+        answers.append(replace(generation, text=text, loosened=loosened))
     return answers
+
+
+def _spelled(plan: Plan, generation: Generation, token: Loosened) -> Loosened:
+    """With the texts of the token and of what the target preferred."""
+    own, preferred = generation.ids[token.place], token.opinion.preferred
+    return replace(token, text=plan.chat.spell([own]), preferred_text=plan.chat.spell([preferred]))

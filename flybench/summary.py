@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from flybench.audit import AUDIT, audit
 from flybench.costs import LIMIT, bandwidth_limit, bytes_ratio, energy, round_costs
 from flybench.frames import methods_of, round_frame, sample_frame
 from flybench.records import DRAFT_IDS, RunFolder
@@ -29,6 +30,8 @@ from flybench.stats import (
 Row = dict[str, Any]
 # A top-2 gap below this is a tie that another order of additions can flip (logits, bf16 noise).
 TIE_MARGIN = 0.125
+# Figures that are several counts, and what each of them counts.
+PARTS = {"pairs": Pairs._fields, "loose_flips": ("lost", "won")}
 
 
 def summarise(folder: RunFolder) -> list[Row]:
@@ -45,6 +48,7 @@ def summarise(folder: RunFolder) -> list[Row]:
         row |= _retention(baseline, samples, provenance["retention_margin"], method)
         row |= _speedups(baseline, samples, method)
         row |= _acceptance(samples, rounds)
+        row |= dict.fromkeys(AUDIT) if method == "ar" else audit(samples, baseline)
         row["draft_coverage"] = None if method == "ar" else draft_coverage(folder, baseline)
         row |= round_costs(plain, rounds, method)
         row |= bandwidth_limit(samples, provenance) if method == "ar" else dict.fromkeys(LIMIT)
@@ -217,9 +221,9 @@ def _columns(name: str, cell: Any) -> list[tuple[str, Any]]:
     if name.endswith("_ci"):
         low, high = cell or (None, None)
         return [(f"{name}_low", low), (f"{name}_high", high)]
-    if name == "pairs":
-        counts = cell or [None] * len(Pairs._fields)
-        return [(f"pairs_{part}", n) for part, n in zip(Pairs._fields, counts, strict=True)]
+    if name in PARTS:
+        parts = cell or [None] * len(PARTS[name])
+        return [(f"{name}_{part}", n) for part, n in zip(PARTS[name], parts, strict=True)]
     if isinstance(cell, dict):
         return [(f"{name}_{key}", value) for key, value in cell.items()]
     return [(name, cell)]

@@ -629,3 +629,17 @@ def test_sampled_answers_follow_the_target_law(method: MethodConfig) -> None:
     law = sampling.warp(TABLE)
     expected = (law[2][:, None] * law).flatten().double()
     assert chisquare(found, (expected / expected.sum() * draws).tolist()).pvalue > 1e-3
+
+
+def test_loose_tokens_have_their_place_in_the_answer(arch: str, prompt_ids: list[int]) -> None:
+    """What the target preferred there is its favourite after everything before."""
+    target = EagerTarget(toys.eager(arch))
+    anything = MethodConfig("fly", 6, DraftConfig("model"), VerifyConfig("fly", theta=0, window=0))
+    found = answer(anything, target, arch, prompt_ids, capped(90))
+    assert len(found.loosened) == sum(round_.loose for round_ in found.rounds) > 2
+    text = torch.tensor([[*prompt_ids, *found.ids]])
+    with torch.inference_mode():
+        favourites = toys.model(arch)(text).logits[0].argmax(-1)
+    for token in found.loosened:
+        before = len(prompt_ids) + token.place - 1
+        assert token.opinion.preferred == favourites[before] != found.ids[token.place]

@@ -9,12 +9,25 @@ from pathlib import Path
 
 import pytest
 
-from flybench.core import CardState, FlybenchError, Generation, Record, Round, Score, Telemetry
+from flybench.core import (
+    CardState,
+    FlybenchError,
+    Generation,
+    Loosened,
+    Opinion,
+    Record,
+    Round,
+    Score,
+    Telemetry,
+)
 from flybench.records import RunFolder
 from tests.reference.toys import assert_one_sentence
 
 ROUND = Round(5, 2, 1, 3, "elw..", 0.25, 0.5, 0.125)
-TURN = Generation(7, [1, 2, 257], 'né €\u2028\n"x"', "eos", [0.5, 1e-9, 2.0], [ROUND] * 2, 1, 2, 3)
+LOOSE = [Loosened(1, Opinion(9, 0.25, 0.5, 2, 1.5), " é", "\u2028")]
+TURN = Generation(
+    7, [1, 2, 257], 'né €\u2028\n"x"', "eos", [0.5, 1e-9, 2.0], [ROUND] * 2, 1, 2, 3, LOOSE
+)
 RECORD = Record("s/1", "fly", "maths", 1, "ab" * 32, [TURN, replace(TURN, ids=[])], 123, None)
 CARD = CardState(0, 1755, 2619, 650.5, 61, ["sw_power_cap"], 250.25)
 FAILED = Record("s/2", "ar", "", 0, "", error="out of memory: é")
@@ -30,6 +43,16 @@ def test_a_record_comes_back_as_it_went(folder: RunFolder) -> None:
     folder.append(FAILED)
     assert folder.records() == {("s/1", "fly"): RECORD, ("s/2", "ar"): FAILED}
     assert isinstance(folder.records()["s/1", "fly"].turns[0].rounds[0], Round)
+
+
+def test_records_of_before_loose_tokens_were_kept_are_read(folder: RunFolder) -> None:
+    folder.append(RECORD)
+    text = folder.records_file.read_text()
+    row = json.loads(text)
+    for turn in row["turns"]:
+        del turn["loosened"]
+    folder.records_file.write_text(json.dumps(row) + "\n")
+    assert folder.records()["s/1", "fly"].turns[0] == replace(TURN, loosened=[])
 
 
 def test_a_record_is_one_line(folder: RunFolder) -> None:

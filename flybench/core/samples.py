@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from flybench.core.verdicts import Round
+from flybench.core.verdicts import Opinion, Round
 
 Message = dict[str, str]
 """One chat message: ``{"role": "user" | "assistant" | "system", "content": text}``."""
@@ -30,6 +30,17 @@ class Prompt:
 
 
 @dataclass(frozen=True)
+class Loosened:
+    """A token of an answer, at `place` from 0, that only a loose rule kept, and the target's
+    opinion of it; the texts are the token's own and that of the target's favourite."""
+
+    place: int
+    opinion: Opinion
+    text: str = ""
+    preferred_text: str = ""
+
+
+@dataclass(frozen=True)
 class Generation:
     """One answer. `ids` are the kept tokens, an end-of-sequence id included; times in seconds."""
 
@@ -42,6 +53,7 @@ class Generation:
     prefill_s: float
     first_token_s: float
     total_s: float
+    loosened: list[Loosened] = field(default_factory=list)
 
     @property
     def decode_s(self) -> float:

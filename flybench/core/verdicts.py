@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -37,18 +38,54 @@ class Fate(IntEnum):
 ACCEPTED_FATES = (Fate.EXACT, Fate.LOOSE, Fate.STOCHASTIC)
 
 
+@dataclass(frozen=True)
+class Opinion:
+    """What the target thinks of a token that it would not have chosen.
+
+    Its favourite id instead, the probabilities of the token and of the favourite, the token's rank
+    (1 = the favourite), and the entropy in nats, all of the softmax at temperature 1.
+    """
+
+    preferred: int
+    probability: float
+    max_probability: float
+    rank: int
+    entropy: float
+
+    @classmethod
+    def rows(cls, draft: Draft, view: TargetView) -> Tensor:
+        """The opinion of every node of a chain as fp32 numbers [N, 5], on the device."""
+        logits, statistics = view.logits[:-1], view.statistics
+        own = logits.gather(1, draft.tokens[:, None])
+        parts = (
+            statistics.choice[:-1],
+            (own.squeeze(1) - statistics.log_normaliser[:-1]).exp(),
+            statistics.top_probabilities[:-1, 0],
+            1 + (logits > own).sum(1),
+            statistics.entropy[:-1],
+        )
+        return torch.stack([part.float() for part in parts], 1)
+
+    @classmethod
+    def of(cls, row: Sequence[float]) -> Opinion:
+        """One of these rows on the host."""
+        preferred, probability, most, rank, entropy = row
+        return cls(int(preferred), probability, most, int(rank), entropy)
+
+
 class Decision(NamedTuple):
     """A verdict on the host: plain numbers, at the price of the round's one synchronisation.
 
     `nodes` are the accepted drafted nodes from the root down, `tokens` the ids to emit (theirs and
     then the target's own), `fates` one letter a drafted node, `margins` the target's top-2 logit
-    gap at each emitted token.
+    gap at each emitted token, `opinions` the target's of each node that only a loose rule kept.
     """
 
     nodes: list[int]
     tokens: list[int]
     fates: str
     margins: list[float]
+    opinions: tuple[Opinion, ...] = ()
 
     @property
     def path(self) -> list[int]:
@@ -56,14 +93,20 @@ class Decision(NamedTuple):
         return self.nodes[: len(self.tokens) - 1]
 
     @property
+    def loosened(self) -> list[int]:
+        """Which of the emitted tokens only a loose rule kept."""
+        return [i for i, node in enumerate(self.nodes) if self.fates[node] == Fate.LOOSE.code]
+
+    @property
     def loose(self) -> int:
-        return sum(self.fates[node] == Fate.LOOSE.code for node in self.nodes)
+        return len(self.loosened)
 
     def truncated(self, emitted: int) -> Decision:
         """The same decision when only its first `emitted` (≥ 1) tokens are kept."""
-        return Decision(
+        cut = Decision(
             self.nodes[:emitted], self.tokens[:emitted], self.fates, self.margins[:emitted]
         )
+        return cut._replace(opinions=self.opinions[: cut.loose])
 
 
 @dataclass(frozen=True)
@@ -72,7 +115,8 @@ class Verdict:
 
     `accepted` [] is m; the first m entries of `path` [N] are the accepted nodes; `next_token` [] is
     the correction or the bonus; `fates` [N] int64 holds a `Fate` for each node. `packed` is the
-    tensor of `pack` where the engine has already computed it.
+    tensor of `pack` where the engine has already computed it; `opinions` is that of
+    `Opinion.rows`, from a rule that keeps what the target would not have chosen.
     """
 
     accepted: Tensor
@@ -80,12 +124,14 @@ class Verdict:
     next_token: Tensor
     fates: Tensor
     packed: Tensor | None = None
+    opinions: Tensor | None = None
 
     def pack(self, draft: Draft, view: TargetView) -> Tensor:
         """All that the host needs in one fp32 tensor, which holds ids below 2**24 exactly."""
         head = torch.stack([self.accepted, self.next_token])
         parts = [part.float() for part in (head, self.path, draft.tokens, self.fates)]
-        return torch.cat([*parts, view.statistics.margins])
+        more = () if self.opinions is None else (self.opinions.flatten(),)
+        return torch.cat([*parts, view.statistics.margins, *more])
 
     def fetch(self, draft: Draft, view: TargetView) -> Decision:
         """Copy the verdict to the host: the one synchronisation of a round."""
@@ -100,12 +146,18 @@ class Verdict:
                 "The target's logits are not numbers (NaN): try another engine.dtype, or check "
                 "the weights."
             )
-        return Decision(
+        decision = Decision(
             nodes=nodes,
             tokens=[*(int(packed[tokens + node]) for node in nodes), int(packed[1])],
             fates="".join(FATE_CODES[int(fate)] for fate in packed[fates:rows]),
             margins=margins,
         )
+        found, width = packed[rows + size + 1 :], len(fields(Opinion))
+        if not found:
+            return decision
+        starts = (width * nodes[i] for i in decision.loosened)
+        opinions = tuple(Opinion.of(found[start : start + width]) for start in starts)
+        return decision._replace(opinions=opinions)
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,34 @@ GLOSSARY: dict[str, Entry] = {
         1,
         1,
     ),
+    "loose_classes": Entry(
+        "loose tokens by class",
+        "per 1000",
+        "1000 · loose tokens of a class / ΣN. A class looks at the token and at what the target "
+        "preferred: ending (one of them ends the answer), digit, format, sign or unit, negation, "
+        "quote, identifier, function word, other; the first that fits.",
+    ),
+    "loose_improbable": Entry(
+        "improbable loose tokens",
+        "%",
+        "Loose tokens with less than a fifth of the favourite's probability / loose tokens.",
+        100,
+        1,
+    ),
+    "loose_opening": Entry(
+        "loosened openings",
+        "%",
+        "Samples with a loose token among the first 8 of an answer / samples: one there can turn "
+        "a short answer into a long one.",
+        100,
+        1,
+    ),
+    "loose_flips": Entry(
+        "lost / won after a loose token",
+        "pairs",
+        "Judged pairs that the method lost / won where its answer has loose tokens.",
+        digits=0,
+    ),
     "ms_per_round": Entry(
         "time per round",
         "ms",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from flybench.report.glossary import GLOSSARY
 from flybench.report.run import Arm, Run
 from flybench.report.text import NONE, interval, number
-from flybench.summary import Row
+from flybench.summary import PARTS, Row
 
 
 class Cell(NamedTuple):
@@ -121,8 +121,11 @@ def cell(row: Row, name: str) -> Cell:
     value, entry = row[name], GLOSSARY[name]
     if name in PAIRED and row["retention_ci"] is None:
         return Cell(NONE)  # no pair was judged, so there is nothing to resolve
-    if name == "pairs":
+    if name in PARTS:
         return Cell(" / ".join(str(count) for count in value) if value else NONE)
+    if name == "loose_classes":
+        classes = (f"{kind} {number(rate, 2)}" for kind, rate in (value or {}).items())
+        return Cell(", ".join(classes) or NONE)
     if name == "ms_per_round":
         return Cell(" + ".join(f"{part} {number(ms, 1)}" for part, ms in value.items()) or NONE)
     if isinstance(value, str):

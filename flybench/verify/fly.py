@@ -16,13 +16,13 @@ In all three the window must fit in the draft (j + W ≤ K, 1-based). θ = 0 swi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from flybench.core import Draft, Fate, TargetView, Verdict
+from flybench.core import Draft, Fate, Opinion, TargetView, Verdict
 from flybench.sampling import Sampling, draw
 from flybench.verify.base import accepted_prefix, chain_verdict, pick
 from flybench.verify.rejection import accept, draw_next
@@ -76,10 +76,24 @@ class FlyVerifier:
         generator: torch.Generator | None,
     ) -> Verdict:
         if sampling.greedy:
-            choice = view.statistics.choice
-            fates = self._fates(draft.tokens == choice[:-1], self._gate(view))
-            accepted = accepted_prefix(kept(fates))
-            return chain_verdict(accepted, pick(choice, accepted), fates)
+            verdict = self._greedily(draft, view)
+        else:
+            verdict = self._drawing(draft, view, sampling, generator)
+        return replace(verdict, opinions=Opinion.rows(draft, view))
+
+    def _greedily(self, draft: Draft, view: TargetView) -> Verdict:
+        choice = view.statistics.choice
+        fates = self._fates(draft.tokens == choice[:-1], self._gate(view))
+        accepted = accepted_prefix(kept(fates))
+        return chain_verdict(accepted, pick(choice, accepted), fates)
+
+    def _drawing(
+        self,
+        draft: Draft,
+        view: TargetView,
+        sampling: Sampling,
+        generator: torch.Generator | None,
+    ) -> Verdict:
         law = sampling.warp(view.logits)
         gate = self._gate(view)
         if self.rule == "vllm":

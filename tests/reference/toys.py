@@ -120,6 +120,9 @@ class TableModel:
         self.reset()
         self.extend(self.ids(ids), rows=0)
 
+    def prompt_taps(self) -> None:
+        return None
+
     def extend(self, ids: Tensor, rows: int, ancestors: Tensor | None = None) -> Tensor:
         self.passes += 1
         self.text += ids.tolist()

@@ -247,3 +247,25 @@ def test_judging_changes_no_input() -> None:
     FlyVerifier("official", 0.3, 2).judge(draft, view, Sampling(), None)
     after = draft.tokens, draft.parents, view.logits
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize("sampling", [Sampling(), Sampling(1.0)], ids=["greedy", "sampled"])
+def test_the_target_thinks_its_own_of_every_loose_token(sampling: Sampling) -> None:
+    """Without gate and window all mismatches stay; probabilities are those at temperature 1."""
+    generator = torch.Generator().manual_seed(5)
+    logits = torch.randn(9, 12, generator=generator) * 2
+    draft = Draft.chain(torch.randint(0, 12, (8,), generator=generator))
+    view = TargetView.of(logits)
+    verdict = FlyVerifier("official", 0, 0).judge(draft, view, sampling, generator)
+    decision = verdict.fetch(draft, view)
+    assert len(decision.opinions) == decision.loose > 2
+    law = logits.double().softmax(-1)
+    for place, opinion in zip(decision.loosened, decision.opinions, strict=True):
+        row, token = law[place], decision.tokens[place]
+        assert opinion.preferred == int(row.argmax()) != token
+        assert opinion.probability == pytest.approx(float(row[token]), rel=1e-4)
+        assert opinion.max_probability == pytest.approx(float(row.max()), rel=1e-4)
+        assert opinion.rank == 1 + int((row > row[token]).sum())
+        assert opinion.entropy == pytest.approx(float(-(row * row.log()).sum()), rel=1e-4)
+    cut = decision.truncated(3)
+    assert len(cut.opinions) == cut.loose

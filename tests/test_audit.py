@@ -1,0 +1,82 @@
+"""The class of a loose token, and the figures of many."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from flybench.audit import AUDIT, CLASSES, audit, classify
+from flybench.core import Loosened, Opinion
+
+
+@pytest.mark.parametrize(
+    ("text", "preferred", "expected"),
+    [
+        (" Here", "<|im_end|>", "ending"),
+        ("</s>", " the", "ending"),
+        (" 7", " seven", "digit"),
+        ("x2", "x", "digit"),
+        (" +", " -", "sign or unit"),
+        (" *", " times", "sign or unit"),
+        ("---", " Then", "format"),
+        (" km", " miles", "sign or unit"),
+        (" not", " now", "negation"),
+        ("n't", " the", "negation"),
+        ("```", "Here", "format"),
+        ("\n\n", " and", "format"),
+        ("**", " It", "format"),
+        ('"', " the", "quote"),
+        ("total_count", "total", "identifier"),
+        ("getName", " name", "identifier"),
+        (" the", " a", "function word"),
+        (",", " and", "function word"),
+        (" big", " large", "other"),
+        (" the", " house", "other"),
+    ],
+)
+def test_the_first_class_that_fits(text: str, preferred: str, expected: str) -> None:
+    assert classify(text, preferred) == expected
+    assert expected in CLASSES
+
+
+def loosened(place: int, probability: float, text: str = " big") -> Loosened:
+    return Loosened(place, Opinion(5, probability, 0.5, 2, 1.0), text, " large")
+
+
+def frame(**columns: list) -> pd.DataFrame:
+    return pd.DataFrame(columns, index=pd.Index(list("abcd"), name="sample_id"))
+
+
+@pytest.fixture
+def samples() -> pd.DataFrame:
+    rows = [[loosened(7, 0.4), loosened(30, 0.05, " 3")], [], [loosened(8, 0.2)], []]
+    counts = [len(row) for row in rows]
+    return frame(
+        loosened=rows, loose=counts, tokens=[100] * 4, correct=[0.0, 1.0, 1.0, float("nan")]
+    )
+
+
+def test_figures_of_a_method(samples: pd.DataFrame) -> None:
+    baseline = frame(correct=[1.0, 1.0, 0.0, 1.0])
+    assert audit(samples, baseline) == {
+        "loose_classes": {"digit": 2.5, "other": 5.0},
+        "loose_improbable": pytest.approx(1 / 3),
+        "loose_opening": 0.25,
+        "loose_flips": [1, 1],
+    }
+
+
+def test_without_loose_tokens_there_is_no_share(samples: pd.DataFrame) -> None:
+    samples = samples.assign(loosened=[[]] * 4, loose=0)
+    found = audit(samples, frame(correct=[1.0, 1.0, 0.0, 1.0]))
+    assert (found["loose_classes"], found["loose_improbable"]) == ({}, None)
+    assert found["loose_flips"] == [0, 0]
+
+
+def test_older_records_say_nothing(samples: pd.DataFrame) -> None:
+    older = samples.assign(loosened=[[]] * 4)
+    assert audit(older, frame(correct=[1.0] * 4)) == dict.fromkeys(AUDIT)
+
+
+def test_unjudged_answers_flip_nothing(samples: pd.DataFrame) -> None:
+    assert audit(samples, frame(correct=[float("nan")] * 4))["loose_flips"] is None
