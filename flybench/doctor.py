@@ -23,6 +23,9 @@ from flybench.engine.source import cache_root, locate
 from flybench.measure import device_name
 from flybench.tasks.sources import package_file
 
+# Kinds of tasks whose data come with flybench, or are drawn by it.
+EMBEDDED = ("demo", "fragile", "niah")
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -111,8 +114,8 @@ def _data(hub: bool) -> Iterator[Finding]:
         kind = config["kind"]
         if config["name"] == "???":  # whichever the user names
             continue
-        if kind in ("demo", "niah"):
-            yield Finding(file.stem, "embedded" if kind == "demo" else "generated")
+        if kind in EMBEDDED:
+            yield Finding(file.stem, "embedded")
         elif (kind == "humaneval" and packaged) or (hub and kind != "spec_bench"):
             yield Finding(file.stem, "reachable")
         else:

@@ -8,7 +8,7 @@ from flybench.checks import allow, named, positive
 from flybench.core import FlybenchError
 
 KINDS = (
-    *("acp_bench", "demo", "gsm8k", "humaneval", "lm_eval", "mbpp", "mt_bench", "niah"),
+    *("acp_bench", "demo", "fragile", "gsm8k", "humaneval", "lm_eval", "mbpp", "mt_bench", "niah"),
     "spec_bench",
 )
 LENGTHS = range(256, 131_073)

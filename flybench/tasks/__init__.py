@@ -9,6 +9,7 @@ from flybench.tasks.acp_bench import AcpBenchTask
 from flybench.tasks.base import Task
 from flybench.tasks.conversations import MtBenchTask, SpecBenchTask
 from flybench.tasks.demo import DemoTask
+from flybench.tasks.fragile import FragileTask
 from flybench.tasks.gsm8k import Gsm8kTask
 from flybench.tasks.humaneval import HumanEvalTask
 from flybench.tasks.lm_eval import LmEvalTask
@@ -18,6 +19,7 @@ from flybench.tasks.niah import NiahTask
 KINDS: dict[str, Callable[[TaskConfig], Task]] = {
     "acp_bench": AcpBenchTask,
     "demo": DemoTask,
+    "fragile": FragileTask,
     "gsm8k": Gsm8kTask,
     "humaneval": HumanEvalTask,
     "lm_eval": LmEvalTask,
