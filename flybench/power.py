@@ -5,51 +5,68 @@ From a run's own pairs: how often AR is right, and how often the method and AR d
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from flybench.arguments import Parser
-from flybench.checks import share
-from flybench.core import FlybenchError
+from flybench.checks import MANY, share
 from flybench.frames import methods_of, sample_frame
 from flybench.records import RunFolder
 from flybench.stats import Pairs, samples_needed
 
 MARGINS = (0.005, 0.01, 0.02, 0.05)
 POWERS = (0.8, 0.9)
+FEW = 30
 
 
 def power_command(arguments: Sequence[str]) -> int:
-    """Print a table for each run and method."""
+    """Print a table for each run and method; exit code 2 if a run has nothing to plan with."""
     parser = Parser("power")
     parser.add_argument("runs", nargs="+", type=Path)
-    parser.add_argument("--margin", type=float, action="append")
+    parser.add_argument("--margin", type=float, action="append", default=[])
     asked = parser.parse_args(list(arguments))
-    margins = asked.margin or MARGINS
-    for margin in margins:
+    for margin in asked.margin:
         share("--margin", margin)
-    for path in asked.runs:
-        folder = RunFolder.existing(path)
-        for method in [name for name in methods_of(folder) if name != "ar"]:
-            print("\n".join(_lines(folder, method, margins)) + "\n")
-    return 0
+    code = 0
+    for folder in [RunFolder.existing(path) for path in asked.runs]:
+        found = list(_judged(folder))
+        if not found:
+            code = 2
+            print(
+                f"flybench: {folder.path} has no pair of judged answers of ar and a method: choose "
+                "a run of a method and of a task that is scored, such as gsm8k.",
+                file=sys.stderr,
+            )
+        own = folder.provenance()["retention_margin"]
+        for method, pairs in found:
+            margins = sorted(set(asked.margin or [own, *MARGINS]))
+            print("\n".join(_lines(f"{folder.path.name}, {method}", pairs, margins)) + "\n")
+    return code
 
 
-def _lines(folder: RunFolder, method: str, margins: Sequence[float]) -> Iterator[str]:
-    baseline, samples = (sample_frame(folder, name)[["correct"]] for name in ("ar", method))
-    judged = baseline.join(samples, rsuffix="_method").dropna()
-    if not len(judged):
-        raise FlybenchError(
-            f"{folder.path} has no pair of judged answers of ar and {method}: choose a run of a "
-            "task that is scored, such as gsm8k."
-        )
-    pairs = Pairs.of(judged["correct"], judged["correct_method"])
+def _judged(folder: RunFolder) -> Iterator[tuple[str, Pairs]]:
+    baseline = sample_frame(folder, "ar")[["correct"]]
+    for method in [name for name in methods_of(folder) if name != "ar"]:
+        own = sample_frame(folder, method)[["correct"]]
+        judged = baseline.join(own, rsuffix="_method").dropna()
+        if len(judged):
+            yield method, Pairs.of(judged["correct"], judged["correct_method"])
+
+
+def _lines(name: str, pairs: Pairs, margins: Sequence[float]) -> Iterator[str]:
     yield (
-        f"{folder.path.name}, {method}: of {sum(pairs)} pairs {pairs.both} right in both, "
-        f"{pairs.lost} lost, {pairs.won} won, {pairs.neither} wrong in both"
+        f"{name}: of {sum(pairs)} pairs {pairs.both} right in both, {pairs.lost} lost, {pairs.won} "
+        f"won, {pairs.neither} wrong in both"
     )
-    yield f"  {'margin':>8}" + "".join(f"{f'{power:.0%} sure':>12}" for power in POWERS)
+    yield f"  {'margin':>8}" + "".join(f"{f'{power:.0%} sure':>16}" for power in POWERS)
     for margin in margins:
         counts = (samples_needed(pairs, margin, power) for power in POWERS)
-        yield f"  {f'{margin:.2%}':>8}" + "".join(f"{count:>12,}" for count in counts)
+        yield f"  {f'{margin:.4g}':>8}" + "".join(f"{_count(count):>16}" for count in counts)
     yield "  samples until `kept` is said so surely, if the method is as accurate as AR"
+    if sum(pairs) < FEW:
+        yield "  So few pairs say little of how often the two disagree: a lead, no plan."
+
+
+def _count(samples: int) -> str:
+    return f"{samples:,}" if samples < MANY else f"over {MANY:,}"

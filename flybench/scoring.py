@@ -15,6 +15,8 @@ from flybench.core import Score
 from flybench.records import RunFolder
 from flybench.tasks.base import Task
 
+TIMEOUT = "timeout"  # what the sandbox calls it, and what a score's reason then begins with
+
 
 def score_run(folder: RunFolder, task: Task) -> list[Score]:
     """Score every finished record and write the scores.
@@ -27,5 +29,10 @@ def score_run(folder: RunFolder, task: Task) -> list[Score]:
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         judged = pool.map(task.score, records)
         scores = list(tqdm(judged, "score", len(records), unit="answer", leave=False, disable=None))
+    # Beside others a program may have been too slow that is not so alone.
+    scores = [
+        task.score(record) if score.reason.startswith(TIMEOUT) else score
+        for record, score in zip(records, scores, strict=True)
+    ]
     folder.write_scores(scores)
     return scores

@@ -32,6 +32,10 @@ from flybench.scoring import score_run
 from flybench.summary import Row, write_summary
 from flybench.tasks import build_task
 
+Job = tuple[list[int], list[Asked]]
+"""Numbers of the cells that are decoded side by side, and their samples."""
+NOTHING: Job = ([], [])
+
 
 class Sweep:
     """Runs cells, one after another; `argv` is the command as provenance keeps it."""
@@ -40,22 +44,23 @@ class Sweep:
         self._configs = list(configs)
         self._argv = argv
         self._plans: list[Plan | Exception] = []
-        self._decoded: set[Path] = set()
+        self._decoded: set[int] = set()
         self._loaded: tuple[str, Loaded] | None = None
 
     def run(self, config: RunConfig) -> int:
         """One cell from checks to summary, as an exit code; an error ends this cell alone."""
         try:
-            plan = self._plan(config)
+            number = self._number(config)
+            plan = self._plans[number]
+            if isinstance(plan, Exception):
+                raise plan
             use_threads(plan.engine)
             join(plan.device)
             if rank():
-                self._follow(plan)
+                self._follow()
                 return 0
             with ExitStack() as held:
-                held.enter_context(plan.folder.exclusive())
-                if plan.folder.path not in self._decoded:
-                    self._decode([plan, *self._others(plan, held)])
+                self._lead(number, plan, held)
                 rows = judge(plan.folder, config)
         except Exception as error:  # the other cells of a sweep go on
             if os.environ.get("FLYBENCH_DEBUG"):
@@ -69,51 +74,62 @@ class Sweep:
             print(f"{failed} sample(s) failed; the same command tries them again.", file=sys.stderr)
         return 1 if failed else 0
 
-    def _plan(self, config: RunConfig) -> Plan:
+    def _number(self, config: RunConfig) -> int:
+        """Which cell this is; all are planned before the first one runs."""
         if not self._plans:
             self._plans = [_planned(each) for each in self._configs]
-        found = self._plans[self._configs.index(config)]
-        if isinstance(found, Exception):
-            raise found
-        return found
+        return self._configs.index(config)
 
-    def _others(self, plan: Plan, held: ExitStack) -> list[Plan]:
-        """Plans that can be decoded beside this one, their folders held."""
-        found = {plan.folder.path: plan}
-        for other in self._plans:
-            if isinstance(other, Plan) and other.folder.path not in found and plan.beside(other):
-                try:
-                    held.enter_context(other.folder.exclusive())
-                except FlybenchError:  # another process decodes it; its own turn will say so
-                    continue
-                found[other.folder.path] = other
-        return list(found.values())[1:]
+    def _lead(self, number: int, plan: Plan, held: ExitStack) -> None:
+        """Decode a cell with those beside it, their folders held, and tell the other ranks."""
+        try:
+            held.enter_context(plan.folder.exclusive())
+            cells = {} if number in self._decoded else {number: plan, **self._others(plan, held)}
+            for each in cells.values():
+                open_folder(each, self._argv)
+            todo = pending(list(cells.values())) if cells else []
+        except Exception:
+            from_leader(NOTHING)  # they wait to be told
+            raise
+        numbers, todo = from_leader((list(cells), todo))
+        if len(cells) > 1 and todo:
+            names = ", ".join(each.folder.path.name for each in cells.values())
+            print(f"Side by side, with one AR for all: {names}.")
+        self._decode(list(cells.values()), todo)
+        self._decoded |= set(numbers)
 
-    def _decode(self, plans: list[Plan]) -> None:
-        for plan in plans:
-            open_folder(plan, self._argv)
-        from_leader([plan.key for plan in plans])
-        if todo := from_leader(pending(plans)):
-            if len(plans) > 1:
-                names = ", ".join(plan.folder.path.name for plan in plans)
-                print(f"Side by side, with one AR for all: {names}.")
-            generate(plans, todo, self._load(plans[0]))
-        self._decoded |= {plan.folder.path for plan in plans}
-
-    def _follow(self, plan: Plan) -> None:
+    def _follow(self) -> None:
         """Compute a part of what rank 0 decodes; the files of this rank are thrown away."""
-        if plan.folder.path in self._decoded:
-            return
-        keys: list[str] = from_leader([])
-        todo: list[Asked] = from_leader([])
-        known = {each.key: each for each in self._plans if isinstance(each, Plan)}
+        numbers, todo = from_leader(NOTHING)
+        with tempfile.TemporaryDirectory() as scratch:
+            apart = []
+            for number in numbers if todo else []:
+                plan = self._plans[number]
+                assert isinstance(plan, Plan), "ranks plan alike"
+                apart.append(replace(plan, folder=RunFolder(Path(scratch, str(number)))))
+                open_folder(apart[-1], [])
+            self._decode(apart, todo)
+
+    def _decode(self, plans: list[Plan], todo: list[Asked]) -> None:
         if todo:
-            with tempfile.TemporaryDirectory() as scratch:
-                apart = [replace(known[key], folder=RunFolder(Path(scratch) / key)) for key in keys]
-                for each in apart:
-                    open_folder(each, [])
-                generate(apart, todo, self._load(plan))
-        self._decoded |= {known[key].folder.path for key in keys}
+            generate(plans, todo, self._load(plans[0]))
+
+    def _others(self, plan: Plan, held: ExitStack) -> dict[int, Plan]:
+        """Cells that can be decoded beside this one, by number."""
+        found: dict[int, Plan] = {}
+        paths = {plan.folder.path}
+        for number, other in enumerate(self._plans):
+            if number in self._decoded or not isinstance(other, Plan):
+                continue
+            if other.folder.path in paths or not plan.beside(other):
+                continue
+            try:
+                held.enter_context(other.folder.exclusive())
+            except FlybenchError:  # another process decodes it; its own turn will say so
+                continue
+            paths.add(other.folder.path)
+            found[number] = other
+        return found
 
     def _load(self, plan: Plan) -> Loaded:
         """What the plan needs in memory, which is kept; room for every cell that will want it."""

@@ -25,14 +25,16 @@ def test_the_plan_comes_from_the_run(folder: Path, capsys: pytest.CaptureFixture
     assert "of 1 pairs 0 right in both, 1 lost, 0 won, 0 wrong in both" in printed
     needed = samples_needed(Pairs(0, 1, 0, 0), 0.02, 0.8)
     assert f"{needed:,}" in printed
-    assert "1.00%" not in printed
+    assert "0.005" not in printed
+    assert "a lead, no plan" in printed
 
 
 def test_without_a_margin_four_are_planned(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["power", str(folder)]) == 0
-    assert capsys.readouterr().out.count("%") >= 4
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[2:6]] == ["0.005", "0.01", "0.02", "0.05"]
 
 
 @pytest.mark.parametrize("margin", ["0", "1", "-0.1"])
@@ -46,3 +48,14 @@ def test_an_unjudged_run_tells_nothing(tmp_path: Path, capsys: pytest.CaptureFix
     found.config_file.write_text("model: {}\n")
     assert main(["power", str(found.path)]) == 2
     assert "no pair of judged answers" in capsys.readouterr().err
+
+
+def test_a_run_without_pairs_does_not_stop_the_others(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = hand_built.write(tmp_path / "ar", hand_built.ar_records(), hand_built.scores()[:3])
+    alone.config_file.write_text("model: {}\n")
+    assert main(["power", str(alone.path), str(folder)]) == 2
+    found = capsys.readouterr()
+    assert "of 1 pairs" in found.out
+    assert "no pair of judged answers" in found.err

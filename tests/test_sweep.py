@@ -12,7 +12,9 @@ import pytest
 from flybench import run as run_module
 from flybench.cli import main
 from flybench.compose import cells, parse_request
+from flybench.config import RunConfig
 from flybench.core import Record
+from flybench.plan import Plan
 from flybench.records import RunFolder
 from flybench.sweep import Sweep
 
@@ -48,6 +50,13 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def folder(method: str, task: str = "demo") -> RunFolder:
     (path,) = Path("results").glob(f"random-{method}-{task}-*")
     return RunFolder(path)
+
+
+def plan_of(sweep: Sweep, config: RunConfig) -> Plan:
+    number = sweep._number(config)
+    plan = sweep._plans[number]
+    assert isinstance(plan, Plan)
+    return plan
 
 
 def baseline(method: str) -> dict[str, Record]:
@@ -120,7 +129,7 @@ def test_a_folder_that_another_process_holds_is_left_to_it(
 ) -> None:
     configs = cells(parse_request(SWEPT))
     sweep = Sweep(configs, ["flybench", "run"])
-    held = sweep._plan(configs[2]).folder
+    held = plan_of(sweep, configs[2]).folder
     with held.exclusive():
         assert [sweep.run(config) for config in configs] == [0, 0, 2]
     assert "another process" in capsys.readouterr().err
@@ -147,6 +156,20 @@ def test_equal_cells_are_one(loads: list[int]) -> None:
 def test_samplings_are_not_decoded_side_by_side() -> None:
     first, second = cells(parse_request(["-m", *SMALL, "method=spd", "sampling=greedy,t1"]))
     sweep = Sweep([first, second], [])
-    assert not sweep._plan(first).beside(sweep._plan(second))
+    assert not plan_of(sweep, first).beside(plan_of(sweep, second))
     other = replace(first, method=replace(first.method, k=3))
-    assert sweep._plan(first).beside(Sweep([other], [])._plan(other))
+    assert plan_of(sweep, first).beside(plan_of(Sweep([other], []), other))
+
+
+@pytest.mark.parametrize(
+    ("swept", "records"), [("limit=2,4", 8), ("offset=0,2", 8), ("retention_margin=0.01,0.9", 4)]
+)
+def test_cells_of_one_folder_each_get_their_samples(swept: str, records: int) -> None:
+    rest = [] if "limit" in swept else ["limit=2"]
+    assert main(["run", "-m", *SMALL, "method=spd", "method.k=7", swept, *rest]) == 0
+    found = folder("spd")
+    assert len(found.records()) == records
+    assert len(found.records_file.read_text().splitlines()) == records
+    last = float(swept.rpartition(",")[2])
+    if "margin" in swept:
+        assert found.provenance()["retention_margin"] == last

@@ -41,7 +41,7 @@ def effects(text: str) -> Effects | None:
 
 
 def _facts(text: str) -> frozenset[str]:
-    return frozenset(" ".join(fact.split()) for fact in FACT.findall(text))
+    return frozenset(" ".join(fact.replace(",", " ").split()) for fact in FACT.findall(text))
 
 
 class AcpBenchTask(LmEvalTask):

@@ -13,7 +13,7 @@ from typing import Any
 from flybench.config import TaskConfig
 from flybench.core import Prompt, Record, Score
 from flybench.sandbox import run_program
-from flybench.tasks.answers import code_block
+from flybench.tasks.answers import assembled, code_block
 from flybench.tasks.base import Judged, RowTask, row_of
 from flybench.tasks.sources import Rows, by_id, local_file, package_file, read_hub, read_rows
 
@@ -58,7 +58,7 @@ def program(row: dict[str, Any], code: str) -> str:
     definition replaces it.
     """
     call = f"check({row['entry_point']})"
-    return "\n\n".join([row["prompt"], code, row["test"], call]) + "\n"
+    return assembled(row["prompt"], code, row["test"], call)
 
 
 def _rows(config: TaskConfig) -> Rows:

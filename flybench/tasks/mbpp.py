@@ -13,9 +13,9 @@ from itertools import islice
 from typing import Any
 
 from flybench.config import TaskConfig
-from flybench.core import Prompt, Record, Score
+from flybench.core import FlybenchError, Prompt, Record, Score
 from flybench.sandbox import run_program
-from flybench.tasks.answers import code_block
+from flybench.tasks.answers import assembled, code_block
 from flybench.tasks.base import Judged, RowTask, row_of
 from flybench.tasks.sources import Rows, by_id, local_file, read_hub, read_rows
 
@@ -38,6 +38,14 @@ class MbppTask(RowTask):
         self._config = config
         fields = {"prompt": str, "code": str, "test_list": list}
         self._rows = by_id(_rows(config), "task_id", fields)
+        for name, row in self._rows.items():
+            try:
+                entry_point(row)
+            except (SyntaxError, IndexError) as error:
+                raise FlybenchError(
+                    f"MBPP's row {name} holds no function and tests in Python "
+                    f"({type(error).__name__}): mend the file, or leave the row out."
+                ) from error
 
     def prompts(self, count: int | None = None) -> Sequence[Prompt]:
         return [_prompt(row, self._config) for row in islice(self._rows.values(), count)]
@@ -67,8 +75,8 @@ def entry_point(row: dict[str, Any]) -> str:
 
 
 def program(row: dict[str, Any], code: str) -> str:
-    """A whole program: what the tests import, the answer, the tests."""
-    return "\n\n".join([*row.get("test_imports", []), code, *row["test_list"]]) + "\n"
+    """A whole program: the answer, what the tests import, the tests."""
+    return assembled(code, *(row.get("test_imports") or []), *row["test_list"])
 
 
 def _rows(config: TaskConfig) -> Rows:

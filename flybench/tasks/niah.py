@@ -38,6 +38,7 @@ TIMES = (
 )
 COLOURS = ("amber", "crimson", "violet", "silver", "emerald", "ivory", "scarlet", "indigo")
 BEASTS = ("heron", "badger", "falcon", "otter", "lynx", "raven", "marten", "osprey", "weasel")
+THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 NEEDLE = "One of the entry codes of the {key} is {value}."
 QUESTION = (
     "Somewhere in the following text stand several entry codes of the {key}. Remember them.\n\n"
@@ -73,7 +74,7 @@ class NiahTask(RowTask):
 
     def score(self, record: Record) -> Score:
         values = row_of(self._rows, record)["values"]
-        said = set(re.findall(r"\d+", record.turns[-1].text))
+        said = set(re.findall(r"\d+", THOUSANDS.sub("", record.turns[-1].text)))
         named = [value for value in values if value in said]
         share = len(named) / len(values)
         metrics = {"all": float(share == 1), "recall": share}

@@ -46,6 +46,9 @@ def test_only_the_test_part_is_asked_with_its_tests(task: MbppTask) -> None:
         (RIGHT.replace("2 *", "3 *"), 0.0, 0.0),
         (RIGHT.replace("doubled", "twice"), 0.0, 1.0),
         ("I cannot.", 0.0, 1.0),
+        (RIGHT.replace("import math", "from __future__ import annotations\nimport math"), 1.0, 0.0),
+        (RIGHT.replace("\n```", "\nif __name__ == '__main__':\n    input()\n```"), 1.0, 0.0),
+        ("1. So:\n\n   " + RIGHT.replace("\n", "\n   "), 1.0, 0.0),
         ("```python\ndef doubled(x):\n    raise SystemExit(0)\n```", 0.0, 0.0),
     ],
 )
@@ -63,6 +66,19 @@ def test_the_own_solution_passes(task: MbppTask) -> None:
 
 def test_the_function_is_the_one_that_the_tests_call() -> None:
     assert entry_point(ROWS[0]) == "doubled"
+
+
+def test_dataclasses_work_in_answers(task: MbppTask) -> None:
+    first = "from __future__ import annotations\nimport dataclasses\n"
+    thing = f"{first}@dataclasses.dataclass\nclass T:\n    x: int\nimport math"
+    assert task.score(answered("11", RIGHT.replace("import math", thing))).correct == 1
+
+
+def test_tests_that_are_no_python_are_refused_at_once(tmp_path: Path) -> None:
+    row = ROWS[1] | {"test_list": ["assert ("]}
+    (tmp_path / "sanitized-mbpp.json").write_text(json.dumps([row]))
+    with pytest.raises(FlybenchError, match="MBPP's row 11"):
+        MbppTask(TaskConfig("mbpp", "mbpp", str(tmp_path)))
 
 
 def test_a_damaged_file_is_one_sentence(tmp_path: Path) -> None:

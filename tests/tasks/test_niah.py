@@ -45,6 +45,14 @@ def test_all_values_must_be_named(
     assert (score.correct, score.metrics["recall"]) == (correct, recall)
 
 
+@pytest.mark.parametrize("form", ["{:,}", "**{}**"])
+def test_values_may_be_written_as_people_do(task: NiahTask, form: str) -> None:
+    sample = "niah_multivalue/1024/0"
+    values = [form.format(int(value)) for value in task._rows[sample]["values"]]
+    for text in (", ".join(values), "\n".join(values)):
+        assert task.score(answered(sample, text)).correct == 1
+
+
 def test_a_longer_number_names_no_value(task: NiahTask) -> None:
     sample = "niah_multivalue/1024/0"
     longer = " ".join(f"{value}0" for value in task._rows[sample]["values"])
