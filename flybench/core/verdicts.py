@@ -106,6 +106,8 @@ class Decision(NamedTuple):
         cut = Decision(
             self.nodes[:emitted], self.tokens[:emitted], self.fates, self.margins[:emitted]
         )
+        if not self.opinions:
+            return cut
         return cut._replace(opinions=self.opinions[: cut.loose])
 
 
