@@ -34,8 +34,8 @@ def power_command(arguments: Sequence[str]) -> int:
         if not found:
             code = 2
             print(
-                f"flybench: {folder.path} has no pair of judged answers of ar and a method: choose "
-                "a run of a method and of a task that is scored, such as gsm8k.",
+                f"flybench: {folder.path} has no pair of judged answers of ar and a method, or ar "
+                "solved none: choose a run of a method, of a scored task that ar can solve.",
                 file=sys.stderr,
             )
         own = folder.provenance()["retention_margin"]
@@ -50,7 +50,7 @@ def _judged(folder: RunFolder) -> Iterator[tuple[str, Pairs]]:
     for method in [name for name in methods_of(folder) if name != "ar"]:
         own = sample_frame(folder, method)[["correct"]]
         judged = baseline.join(own, rsuffix="_method").dropna()
-        if len(judged):
+        if judged["correct"].sum():  # where AR solved nothing, there is nothing to keep
             yield method, Pairs.of(judged["correct"], judged["correct_method"])
 
 

@@ -28,16 +28,22 @@ from flybench.plan import Plan
 BUSY = 0.25
 
 
-def open_folder(plan: Plan, argv: Sequence[str]) -> None:
-    """Prepare the run's folder, which may hold records of an earlier invocation."""
+def open_folder(plan: Plan, argv: Sequence[str], decodes: bool = True) -> None:
+    """Prepare the run's folder, which may hold records of an earlier invocation.
+
+    Warnings of earlier invocations stay; one that `decodes` nothing adds none about its timings.
+    """
     plan.folder.repair()
     plan.folder.write("config.yaml", yaml.safe_dump(_lists(asdict(plan.config)), sort_keys=False))
     plan.folder.write("prompt.txt", plan.chat.render(plan.prompts[0].messages))
     warnings = [note for note in (plan.engine_note, plan.config.method.caution) if note]
-    warnings += busy_warnings(plan.device)
+    warnings += busy_warnings(plan.device) if decodes else []
     for warning in warnings:
         print(warning, file=sys.stderr)
-    plan.folder.write_json("provenance.json", provenance(plan, argv) | {"warnings": warnings})
+    before = plan.folder.read_json("provenance.json")
+    kept = before.get("warnings", []) if isinstance(before, dict) else []
+    every = list(dict.fromkeys([*kept, *warnings]))
+    plan.folder.write_json("provenance.json", provenance(plan, argv) | {"warnings": every})
 
 
 def busy_warnings(device: torch.device) -> list[str]:

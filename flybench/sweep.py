@@ -85,9 +85,9 @@ class Sweep:
         try:
             held.enter_context(plan.folder.exclusive())
             cells = {} if number in self._decoded else {number: plan, **self._others(plan, held)}
-            for each in cells.values():
-                open_folder(each, self._argv)
             todo = pending(list(cells.values())) if cells else []
+            for each in cells.values():
+                open_folder(each, self._argv, decodes=bool(todo))
         except Exception:
             from_leader(NOTHING)  # they wait to be told
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,17 @@ def test_an_unjudged_run_tells_nothing(tmp_path: Path, capsys: pytest.CaptureFix
     found.config_file.write_text("model: {}\n")
     assert main(["power", str(found.path)]) == 2
     assert "no pair of judged answers" in capsys.readouterr().err
+
+
+def test_where_ar_solved_nothing_there_is_nothing_to_plan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = [*hand_built.ar_records(), *hand_built.fly_records()]
+    wrong = [replace(score, correct=0.0) for score in hand_built.scores()]
+    found = hand_built.write(tmp_path, records, wrong)
+    found.config_file.write_text("model: {}\n")
+    assert main(["power", str(found.path)]) == 2
+    assert "ar solved none" in capsys.readouterr().err
 
 
 def test_a_run_without_pairs_does_not_stop_the_others(

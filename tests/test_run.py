@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from flybench import provenance as provenance_module
 from flybench import run as run_module
 from flybench.compose import cells, parse_request
 from flybench.config import RunConfig
@@ -241,6 +242,21 @@ def test_rendered_prompt_and_provenance_precede_the_first_token(config: RunConfi
     assert provenance["models"]["target"]["eos_ids"]
     assert invocation["environment"]["packages"]["torch"]
     assert not plan.folder.records_file.exists()
+
+
+def test_warnings_of_what_was_measured_stay(
+    config: RunConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provenance_module, "busy_share", lambda: 0.52)
+    plan = make_plan(replace(config, limit=1))
+    open_folder(plan, [])
+    (busy,) = plan.folder.provenance()["warnings"]
+    assert "52%" in busy
+    monkeypatch.setattr(provenance_module, "busy_share", lambda: 0.99)
+    open_folder(plan, [], decodes=False)
+    assert plan.folder.provenance()["warnings"] == [busy]
+    open_folder(plan, [])
+    assert len(plan.folder.provenance()["warnings"]) == 2
 
 
 def test_costs_are_kept_with_the_invocation_that_met_them(config: RunConfig) -> None:

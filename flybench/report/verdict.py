@@ -145,11 +145,13 @@ def _accuracy(run: Run, arm: Arm) -> Finding:
         "kept": f"{name} keeps AR's accuracy: {facts} All of the interval is at or above {asked}.",
         "lost": f"{name} loses accuracy: {facts} All of the interval is below {asked}.",
         OPEN: f"Whether {name} keeps AR's accuracy is not resolved: {facts} The interval spans "
-        f"{asked}, so the data cannot tell at n = {n}. If nothing is lost, about "
-        f"{samples_needed(counts, run.margin, 0.8):,} samples would tell four times in five.",
+        f"{asked}, so the data cannot tell at n = {n}.",
     }[answer]
     if n < TOO_SMALL:
         text += f" n = {n} is too small for a claim about accuracy."
+    elif answer == OPEN:
+        needed = samples_needed(counts, run.margin, 0.8)
+        text += f" If nothing is lost, about {needed:,} samples would tell four times in five."
     return _finding(f"accuracy {answer}", text, n < TOO_SMALL)
 
 
