@@ -10,10 +10,6 @@ from decimal import Decimal, InvalidOperation
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?|-?\.\d+")
 # A model that goes on to invent the next question is no longer answering this one.
 NEXT_QUESTION = re.compile(r"\n\s*(?:Question|Problem|Q)\s*\d*\s*[:.]")
-FUTURE = re.compile(r"^from __future__ import [^\n]*\n", re.MULTILINE)
-IMPORTED = (
-    '__name__ = "answer"\nimport sys\nsys.modules[__name__] = sys.modules["__main__"]\ndel sys\n\n'
-)
 FENCE = re.compile(r"^[ \t]*```[ \t]*(\w*)[^\n]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -43,16 +39,6 @@ def code_block(text: str, entry_point: str) -> str | None:
             return textwrap.dedent(block)
     bare = definition.search(text)
     return text[bare.start() :] if bare and "```" not in text else None
-
-
-def assembled(*parts: str) -> str:
-    """One program of several parts, which a test imports rather than runs.
-
-    What an answer does only when it is run as a script (`if __name__ == "__main__"`) is left out,
-    as those who use these data sets do, and imports from the future come first.
-    """
-    source = "\n\n".join(parts) + "\n"
-    return "".join(FUTURE.findall(source)) + IMPORTED + FUTURE.sub("", source)
 
 
 def contains_words(text: str, phrase: str) -> bool:

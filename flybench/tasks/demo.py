@@ -16,6 +16,7 @@ from flybench.core import FlybenchError, Prompt, Record, Score
 from flybench.sandbox import run_program
 from flybench.tasks.answers import as_number, code_block, contains_words, last_number
 from flybench.tasks.base import Judged, RowTask, row_of
+from flybench.tasks.programs import assembled
 from flybench.tasks.sources import by_id, local_file, package_file, read_rows
 
 
@@ -74,7 +75,7 @@ def _python(text: str, reference: dict[str, Any]) -> Judgement:
     code = code_block(text, reference["entry_point"])
     if code is None:
         return 0.0, None, f"no definition of {reference['entry_point']} in the answer"
-    outcome = run_program(f"{code}\n\n{reference['tests']}\n")
+    outcome = run_program(assembled(code, reference["tests"]))
     return float(outcome.passed), code, f"{outcome.reason} {outcome.detail}".strip()
 
 

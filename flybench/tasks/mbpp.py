@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
 from flybench.config import TaskConfig
 from flybench.core import FlybenchError, Prompt, Record, Score
-from flybench.sandbox import run_program
-from flybench.tasks.answers import assembled, code_block
 from flybench.tasks.base import Judged, RowTask, row_of
+from flybench.tasks.programs import assembled, score_program
 from flybench.tasks.sources import Rows, by_id, local_file, read_hub, read_rows
 
 INSTRUCTION = (
@@ -52,14 +52,7 @@ class MbppTask(RowTask):
 
     def score(self, record: Record) -> Score:
         row = row_of(self._rows, record)
-        code = code_block(record.turns[-1].text, entry_point(row))
-        if code is None:
-            passed, reason = False, "no code block defines the function"
-        else:
-            outcome = run_program(program(row, code))
-            passed, reason = outcome.passed, f"{outcome.reason} {outcome.detail}".strip()
-        metrics = {"pass@1": float(passed), "extraction_failure": float(code is None)}
-        return Score(record.sample_id, record.method, float(passed), metrics, code, reason)
+        return score_program(record, entry_point(row), partial(program, row))
 
 
 def entry_point(row: dict[str, Any]) -> str:
