@@ -47,7 +47,7 @@ HEADS = [
 ]
 LOSSY = {"fly"}
 # Shapes whose bf16 passes are compared, and how many layers of them.
-HALVES = {"llama-1b": 4, "qwen2.5-1.5b": 28, "llama-8b": 4}
+HALVES = {"llama-1b": 16, "qwen2.5-1.5b": 28, "qwen3-0.6b": 28, "llama-8b": 4}
 FAMILIES = ("llama", "qwen3", "gemma3")
 
 

@@ -87,10 +87,14 @@ def install(
     model.config._attn_implementation = ATTENTION
     compiled: Callable[..., Any] = run_module
     if compiles(model.device):
+        # Imported here, because Inductor takes seconds to import and a CPU does without.
+        from flybench.engine.graph.reductions import use_row_invariant_reductions
+
+        use_row_invariant_reductions()
         limit = max(torch._dynamo.config.recompile_limit, COMPILED_VARIANTS)
         torch._dynamo.config.recompile_limit = limit
         # Small independent kernels, such as the rotations of queries and of keys, become one.
-        options: dict[str, Any] = {"combo_kernels": True}
+        options: dict[str, Any] = {"combo_kernels": True, "combo_kernels_pointwise_only": True}
         compiled = torch.compile(run_module, fullgraph=True, dynamic=False, options=options)
     for layer in model.model.layers:
         static = _static_layer(model, cursor, slots, batch)
