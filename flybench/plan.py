@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -23,6 +24,17 @@ from flybench.tasks.chat import Chat
 
 # What a chat template puts around one question and one answer, generously.
 FRAME_TOKENS = 64
+
+
+class Weights(NamedTuple):
+    """Hashes of what a plan has in memory: a target on its engine, and what drafts, if anything."""
+
+    target: str
+    drafter: str | None
+
+    def serve(self, others: Weights) -> bool:
+        """Whether a plan that wants `others` can run on these."""
+        return self.target == others.target and others.drafter in (self.drafter, None)
 
 
 @dataclass(frozen=True)
@@ -64,16 +76,18 @@ class Plan:
         return [own] if own.draft.kind == "none" else [AR, own]
 
     @property
-    def weights(self) -> str:
-        """A hash of what must be in memory: plans with the same one can run on the same models."""
-        read = [(asdict(info.ref), info.files) for info in self.infos]
-        head = self.head and self.head.files
-        return digest([read, head, self.vocab_size, asdict(self.engine), str(self.device)])
+    def weights(self) -> Weights:
+        """What must be in memory."""
+        settings = [self.vocab_size, asdict(self.engine), str(self.device)]
+        target, *draft = [(asdict(info.ref), info.files) for info in self.infos]
+        drafter = draft or self.head and self.head.files
+        return Weights(digest([target, settings]), digest(drafter) if drafter else None)
 
     def beside(self, other: Plan) -> bool:
         """Whether the two differ in their method alone, so that one AR serves both."""
         same = replace(self.config, method=AR) == replace(other.config, method=AR)
-        return same and self.weights == other.weights
+        ours, theirs = self.weights, other.weights
+        return same and (ours.serve(theirs) or theirs.serve(ours))
 
     def prompt_sha256(self, prompt: Prompt) -> str:
         """Hash of a sample as the model sees it: rendered first turn, follow-ups, cap, stops."""

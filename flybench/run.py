@@ -114,8 +114,10 @@ def turns(plans: Sequence[Plan], loaded: Loaded) -> Iterator[Turn]:
 def generate(plans: Sequence[Plan], todo: Sequence[Asked], loaded: Loaded) -> None:
     """Decode `todo` and append a record for each sample and method."""
     for plan in plans:
-        plan.folder.amend_invocation(costs=loaded.costs)
-        if loaded.pair.draft_ids is not None:
+        drafts = plan.weights.drafter is not None
+        costs = loaded.costs if drafts else loaded.costs | {"draft": None}
+        plan.folder.amend_invocation(costs=costs)
+        if drafts and loaded.pair.draft_ids is not None:
             plan.folder.write_json(DRAFT_IDS, loaded.pair.draft_ids.tolist())
     first, sensors = plans[0], open_sensors(plans[0].device)
     warm_up(plans, loaded, todo)

@@ -22,7 +22,7 @@ from flybench.checks import explain
 from flybench.config import RunConfig
 from flybench.core import FlybenchError
 from flybench.engine.placement import use_threads
-from flybench.plan import Plan, make_plan
+from flybench.plan import Plan, Weights, make_plan
 from flybench.provenance import open_folder
 from flybench.ranks import from_leader, join, rank
 from flybench.records import RunFolder
@@ -45,7 +45,7 @@ class Sweep:
         self._argv = argv
         self._plans: list[Plan | Exception] = []
         self._decoded: set[int] = set()
-        self._loaded: tuple[str, Loaded] | None = None
+        self._loaded: tuple[Weights, Loaded] | None = None
 
     def run(self, config: RunConfig) -> int:
         """One cell from checks to summary, as an exit code; an error ends this cell alone."""
@@ -112,7 +112,7 @@ class Sweep:
 
     def _decode(self, plans: list[Plan], todo: list[Asked]) -> None:
         if todo:
-            generate(plans, todo, self._load(plans[0]))
+            generate(plans, todo, self._load(plans))
 
     def _others(self, plan: Plan, held: ExitStack) -> dict[int, Plan]:
         """Cells that can be decoded beside this one, by number."""
@@ -121,7 +121,8 @@ class Sweep:
         for number, other in enumerate(self._plans):
             if number in self._decoded or not isinstance(other, Plan):
                 continue
-            if other.folder.path in paths or not plan.beside(other):
+            together = [plan, *found.values()]
+            if other.folder.path in paths or not all(each.beside(other) for each in together):
                 continue
             try:
                 held.enter_context(other.folder.exclusive())
@@ -131,15 +132,16 @@ class Sweep:
             found[number] = other
         return found
 
-    def _load(self, plan: Plan) -> Loaded:
-        """What the plan needs in memory, which is kept; room for every cell that will want it."""
+    def _load(self, plans: list[Plan]) -> Loaded:
+        """What the plans need in memory, which is kept; room for every cell that will want it."""
+        plan = max(plans, key=lambda each: each.weights.drafter is not None)
         wanted = plan.weights
-        if self._loaded is None or self._loaded[0] != wanted:
+        if self._loaded is None or not self._loaded[0].serve(wanted):
             self._loaded = None
             gc.collect()
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
-            same = [p for p in self._plans if isinstance(p, Plan) and p.weights == wanted]
+            same = [p for p in self._plans if isinstance(p, Plan) and wanted.serve(p.weights)]
             longest = max(each.max_length for each in same)
             self._loaded = wanted, Loaded.of(plan, longest)
         return self._loaded[1]

@@ -66,21 +66,33 @@ def baseline(method: str) -> dict[str, Record]:
 
 def test_methods_of_one_pair_share_their_baseline(loads: list[int]) -> None:
     assert main(["run", *SWEPT]) == 0
-    assert len(loads) == 2  # lookup wants no draft model, so that nothing else is in memory
-    assert baseline("spd") == baseline("fly")
-    assert baseline("spd") != baseline("lookup")  # other times
+    assert len(loads) == 1  # lookup wants no draft model, and is not disturbed by one
+    assert baseline("spd") == baseline("lookup") == baseline("fly")
     for method in ("spd", "lookup", "fly"):
         assert len(folder(method).records()) == 2 * ITEMS
         assert [row["method"] for row in folder(method).read_json("summary.json")] == ["ar", method]
         assert len(folder(method).read_json("provenance.json")["invocations"]) == 1
 
 
+def test_what_wants_no_drafter_runs_beside_what_does(loads: list[int]) -> None:
+    assert main(["run", "-m", *SMALL, "method=lookup,spd", "method.k=7"]) == 0
+    assert len(loads) == 1
+    drafts = {
+        method: folder(method).provenance()["invocations"][0]["costs"]["draft"]
+        for method in ("lookup", "spd")
+    }
+    assert drafts["lookup"] is None
+    assert drafts["spd"] is not None
+
+
 def test_the_order_goes_there_and_back(loads: list[int]) -> None:
     main(["run", *SWEPT])
-    found = {**folder("spd").records(), **folder("fly").records()}
+    found = {}
+    for method in ("spd", "lookup", "fly"):
+        found |= folder(method).records()
     order = {(key, record.position) for key, record in found.items()}
     for number in range(ITEMS):
-        names = ("ar", "spd", "fly")[:: -1 if number % 2 else 1]
+        names = ("ar", "spd", "lookup", "fly")[:: -1 if number % 2 else 1]
         assert {((f"n{number}", name), place) for place, name in enumerate(names)} <= order
 
 
