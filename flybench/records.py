@@ -3,36 +3,29 @@
 results/NAME/  config.yaml provenance.json prompt.txt   written before the first token
                records.jsonl                            one line a sample and method
                scores.jsonl summary.json summary.csv    rebuilt from the records at any time
+
+`xz results/NAME/records.jsonl` packs what is finished into a tenth of its size or less. It is read
+as before, and what a resumed run adds begins a new records.jsonl beside it.
 """
 
 from __future__ import annotations
 
 import fcntl
 import json
+import lzma
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from flybench.core import (
-    CardState,
-    FlybenchError,
-    Generation,
-    Loosened,
-    Opinion,
-    Record,
-    Round,
-    Score,
-    Telemetry,
-)
+from flybench.core import FlybenchError, Record, Score
+from flybench.lines import Noun, nouns, record_line, record_of
 
 Key = tuple[str, str]
 # What a summary needs to know of a run.
 PROVENANCE = {"model", "task", "device", "engine", "retention_margin"}
-Noun = TypeVar("Noun")
-
 
 # Ids that a drafter of a part of the vocabulary may propose.
 DRAFT_IDS = "draft_ids.json"
@@ -70,7 +63,7 @@ class RunFolder:
     def append(self, record: Record) -> None:
         """Add one line and make sure that it survives a kill."""
         with self.records_file.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(asdict(record)) + "\n")
+            stream.write(record_line(record))
             stream.flush()
             os.fsync(stream.fileno())
 
@@ -107,7 +100,7 @@ class RunFolder:
     def records(self) -> dict[Key, Record]:
         """Every record, by sample and method: the last one, but no failure hides a success."""
         found: dict[Key, Record] = {}
-        for record in self._lines("records.jsonl", _record):
+        for record in self._lines("records.jsonl", record_of):
             key = record.sample_id, record.method
             before = found.get(key)
             if before is None or before.error or not record.error:
@@ -172,40 +165,7 @@ class RunFolder:
         self.write(name, json.dumps(value, indent=2) + "\n")
 
     def _lines(self, name: str, build: Callable[[Any], Noun]) -> Iterator[Noun]:
-        path = self.path / name
-        if not path.is_file():
-            return
-        with path.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                if not line.endswith(b"\n"):
-                    return  # half-written by a kill; `repair` cuts it before the next append
-                try:
-                    noun = build(json.loads(line))
-                except (ValueError, KeyError, TypeError, RecursionError) as error:
-                    raise FlybenchError(
-                        f"{path} line {number} cannot be read ({type(error).__name__}: {error}): "
-                        "remove that line, and what it held is made again on resume."
-                    ) from error
-                yield noun
-
-
-def _record(row: dict[str, Any]) -> Record:
-    if not isinstance(row["sample_id"], str) or not (row["turns"] or row["error"]):
-        raise ValueError("a record needs an id and, unless it failed, an answer")
-    turns = [_generation(turn) for turn in row["turns"]]
-    return Record(**{**row, "turns": turns, "telemetry": _telemetry(row.get("telemetry"))})
-
-
-def _generation(turn: dict[str, Any]) -> Generation:
-    """An answer; older records say nothing of what the target thought of loose tokens."""
-    rounds = [Round(**round_) for round_ in turn["rounds"]]
-    loosened = [
-        Loosened(**{**token, "opinion": Opinion(**token["opinion"])})
-        for token in turn.get("loosened", [])
-    ]
-    return Generation(**{**turn, "rounds": rounds, "loosened": loosened})
-
-
-def _telemetry(found: dict[str, Any] | None) -> Telemetry | None:
-    """The telemetry of a record; older records have none."""
-    return None if found is None else Telemetry([CardState(**card) for card in found["cards"]])
+        for file in (self.path / f"{name}.xz", self.path / name):
+            if file.is_file():
+                with lzma.open(file) if file.suffix == ".xz" else file.open("rb") as stream:
+                    yield from nouns(file, stream, build)

@@ -7,6 +7,7 @@ What is finished is on disk; `pending` finds what is not.
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -118,7 +119,7 @@ def generate(plans: Sequence[Plan], todo: Sequence[Asked], loaded: Loaded) -> No
         costs = loaded.costs if drafts else loaded.costs | {"draft": None}
         plan.folder.amend_invocation(costs=costs)
         if drafts and loaded.pair.draft_ids is not None:
-            plan.folder.write_json(DRAFT_IDS, loaded.pair.draft_ids.tolist())
+            plan.folder.write(DRAFT_IDS, json.dumps(loaded.pair.draft_ids.tolist()))
     first, sensors = plans[0], open_sensors(plans[0].device)
     warm_up(plans, loaded, todo)
     done = len(first.prompts) - len(todo)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from tests.reference.toys import assert_one_sentence
 ROUND = Round(5, 2, 1, 3, "elw..", 0.25, 0.5, 0.125)
 LOOSE = [Loosened(1, Opinion(9, 0.25, 0.5, 2, 1.5), " é", "\u2028")]
 TURN = Generation(
-    7, [1, 2, 257], 'né €\u2028\n"x"', "eos", [0.5, 1e-9, 2.0], [ROUND] * 2, 1, 2, 3, LOOSE
+    7, [1, 2, 257], 'né €\u2028\n"x"', "eos", [0.5, 1e-6, 2.0], [ROUND] * 2, 1, 2, 3, LOOSE
 )
 RECORD = Record("s/1", "fly", "maths", 1, "ab" * 32, [TURN, replace(TURN, ids=[])], 123, None)
 CARD = CardState(0, 1755, 2619, 650.5, 61, ["sw_power_cap"], 250.25)
@@ -99,6 +100,47 @@ def test_the_last_invocation_is_amended(folder: RunFolder) -> None:
     folder.amend_invocation(costs={"a": None})
     amended = [{"n": 1}, {"n": 2, "costs": {"a": None}}]
     assert folder.provenance() == provenance | {"invocations": amended}
+
+
+def test_figures_are_kept_to_a_millionth(folder: RunFolder) -> None:
+    exact = replace(TURN, margins=[1 / 3, math.inf], total_s=1.23456789)
+    folder.append(replace(RECORD, turns=[exact]))
+    (turn,) = folder.records()["s/1", "fly"].turns
+    assert turn.margins == [0.333333, math.inf]
+    assert turn.total_s == 1.234568
+
+
+def pack(folder: RunFolder) -> Path:
+    """What `xz records.jsonl` does."""
+    packed = folder.path / "records.jsonl.xz"
+    packed.write_bytes(lzma.compress(folder.records_file.read_bytes()))
+    folder.records_file.unlink()
+    return packed
+
+
+def test_packed_records_are_read_and_added_to(folder: RunFolder) -> None:
+    folder.append(RECORD)
+    pack(folder)
+    assert folder.records() == {("s/1", "fly"): RECORD}
+    assert folder.repair() is False
+    folder.append(FAILED)
+    assert folder.records() == {("s/1", "fly"): RECORD, ("s/2", "ar"): FAILED}
+
+
+@pytest.mark.parametrize("damage", ["cut", "no archive", "half a record"])
+def test_damaged_packed_records_are_named(folder: RunFolder, damage: str) -> None:
+    folder.append(RECORD)
+    packed = pack(folder)
+    if damage == "cut":
+        packed.write_bytes(packed.read_bytes()[:-40])
+    elif damage == "no archive":
+        packed.write_bytes(b"records")
+    else:
+        packed.write_bytes(lzma.compress(b'{"sample_id": 1}\n'))
+    with pytest.raises(FlybenchError) as caught:
+        folder.records()
+    assert_one_sentence(caught.value)
+    assert "records.jsonl.xz" in str(caught.value)
 
 
 def test_an_empty_folder_has_no_records_and_no_scores(folder: RunFolder) -> None:

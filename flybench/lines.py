@@ -1,0 +1,94 @@
+"""A run's records as lines of JSON, and back."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar
+
+from flybench.core import (
+    CardState,
+    FlybenchError,
+    Generation,
+    Loosened,
+    Opinion,
+    Record,
+    Round,
+    Telemetry,
+)
+
+Noun = TypeVar("Noun")
+DECIMALS = 6  # of every figure in a record: a microsecond, a millionth of a probability
+
+
+def record_line(record: Record) -> str:
+    """A record as one line, its figures kept to `DECIMALS`."""
+    return json.dumps(_rounded(asdict(record))) + "\n"
+
+
+def nouns(file: Path, stream: Iterable[bytes], build: Callable[[Any], Noun]) -> Iterator[Noun]:
+    """What each line of a `stream`, which is that of a `file`, holds.
+
+    Raises:
+        FlybenchError: a line cannot be read, or the file is damaged.
+    """
+    for number, line in _numbered(file, stream):
+        if not line.endswith(b"\n"):
+            return  # half-written by a kill; it is cut before the next line is added
+        try:
+            noun = build(json.loads(line))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise FlybenchError(
+                f"{file} line {number} cannot be read ({type(error).__name__}: {error}): "
+                "remove that line, and what it held is made again on resume."
+            ) from error
+        yield noun
+
+
+def _numbered(file: Path, stream: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    try:
+        yield from enumerate(stream, start=1)
+    except (lzma.LZMAError, EOFError) as error:
+        raise FlybenchError(
+            f"{file} is damaged ({error}): put a whole copy in its place, or remove it, and the "
+            "same `flybench run` makes again what it held."
+        ) from error
+
+
+def record_of(row: dict[str, Any]) -> Record:
+    """A record from what its line holds.
+
+    Raises:
+        ValueError, KeyError, TypeError: it is none.
+    """
+    if not isinstance(row["sample_id"], str) or not (row["turns"] or row["error"]):
+        raise ValueError("a record needs an id and, unless it failed, an answer")
+    turns = [_generation(turn) for turn in row["turns"]]
+    return Record(**{**row, "turns": turns, "telemetry": _telemetry(row.get("telemetry"))})
+
+
+def _generation(turn: dict[str, Any]) -> Generation:
+    """An answer; older records say nothing of what the target thought of loose tokens."""
+    rounds = [Round(**round_) for round_ in turn["rounds"]]
+    loosened = [
+        Loosened(**{**token, "opinion": Opinion(**token["opinion"])})
+        for token in turn.get("loosened", [])
+    ]
+    return Generation(**{**turn, "rounds": rounds, "loosened": loosened})
+
+
+def _telemetry(found: dict[str, Any] | None) -> Telemetry | None:
+    """The telemetry of a record; older records have none."""
+    return None if found is None else Telemetry([CardState(**card) for card in found["cards"]])
+
+
+def _rounded(value: Any) -> Any:
+    """The same with every float cut to `DECIMALS`."""
+    if isinstance(value, float):
+        return round(value, DECIMALS)
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, list | tuple) else value
