@@ -66,6 +66,12 @@ class Plan:
         return [info for info in (self.target, self.draft) if info is not None]
 
     @property
+    def cautions(self) -> list[str]:
+        """What a reader of the run's figures should know of how they come about."""
+        head = self.head.caution(self.max_length) if self.head else None
+        return [note for note in (self.engine_note, self.config.method.caution, head) if note]
+
+    @property
     def label(self) -> str:
         return " ".join([self.config.model.name, self.config.method.name, self.config.task.name])
 

@@ -36,8 +36,7 @@ def open_folder(plan: Plan, argv: Sequence[str], decodes: bool = True) -> None:
     plan.folder.repair()
     plan.folder.write("config.yaml", yaml.safe_dump(_lists(asdict(plan.config)), sort_keys=False))
     plan.folder.write("prompt.txt", plan.chat.render(plan.prompts[0].messages))
-    warnings = [note for note in (plan.engine_note, plan.config.method.caution) if note]
-    warnings += busy_warnings(plan.device) if decodes else []
+    warnings = plan.cautions + (busy_warnings(plan.device) if decodes else [])
     for warning in warnings:
         print(warning, file=sys.stderr)
     before = plan.folder.read_json("provenance.json")

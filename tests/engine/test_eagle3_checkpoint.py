@@ -113,6 +113,17 @@ def test_every_format_drafts_the_same(
     assert drafts(loaded, taps) == drafts(head, taps)
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_texts_behind_a_heads_own_limit_are_told(
+    name: str, head: Eagle3Head, tmp_path: Path
+) -> None:
+    limit = head.config.layer.max_position_embeddings
+    source = find_head(str(FORMATS[name](head, tmp_path / "head")))
+    assert source.context_limit == limit
+    assert source.caution(limit) is None
+    assert f"{limit + 1:,}" in (source.caution(limit + 1) or "")
+
+
 def test_the_official_format_has_default_taps(
     head: Eagle3Head, taps: Tensor, tmp_path: Path
 ) -> None:

@@ -26,10 +26,21 @@ IGNORED = re.compile(r"^verifier_|rotary_emb\.")
 
 @dataclass(frozen=True)
 class HeadSource:
-    """Where a head's files are, and their hashes by name."""
+    """Where a head's files are, their hashes by name, and the longest text that it was made for."""
 
     folder: Path
     files: dict[str, str]
+    context_limit: int | None = None
+
+    def caution(self, longest: int) -> str | None:
+        """What a reader of a run with texts of up to `longest` tokens should know, if anything."""
+        if self.context_limit is None or longest <= self.context_limit:
+            return None
+        return (
+            f"The EAGLE-3 head {self.folder.name} was made for texts of up to "
+            f"{self.context_limit:,} tokens, and samples of this run may reach {longest:,}: behind "
+            "that place it may draft badly, which costs speed and no accuracy."
+        )
 
 
 def find_head(path: str) -> HeadSource:
@@ -42,7 +53,7 @@ def find_head(path: str) -> HeadSource:
     if source.kind not in ("hub", "folder"):
         raise FlybenchError(f"model.eagle3={path} is not a hub id or a folder: give one of them.")
     folder = local_folder(source, MODEL_FILES)
-    return HeadSource(folder, fingerprint(Source("folder", str(folder))))
+    return HeadSource(folder, fingerprint(Source("folder", str(folder))), _context_limit(folder))
 
 
 def load_head(folder: Path, target: PreTrainedModel) -> Eagle3Head:
@@ -129,6 +140,13 @@ def _read_config(folder: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise FlybenchError(f"{folder} has no config.json that can be read: check the path.")
     return found
+
+
+def _context_limit(folder: Path) -> int | None:
+    found = _read_config(folder)
+    layer = found.get("transformer_layer_config") or found
+    limit = layer.get("max_position_embeddings") if isinstance(layer, dict) else None
+    return limit if isinstance(limit, int) else None
 
 
 def _read_tensors(folder: Path) -> Tensors:
