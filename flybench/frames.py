@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from flybench.config import BASELINES
 from flybench.core import Generation, Record, Score
 from flybench.records import RunFolder
 
@@ -80,9 +81,9 @@ def card_frame(folder: RunFolder, method: str) -> pd.DataFrame:
 
 
 def methods_of(folder: RunFolder) -> list[str]:
-    """Methods with records in the folder, AR first."""
+    """Methods with records in the folder, AR and its second turn first."""
     names = {method for _, method in folder.records()}
-    return sorted(names, key=lambda name: (name != "ar", name))
+    return [name for name in BASELINES if name in names] + sorted(names - {*BASELINES})
 
 
 def _sample(record: Record, score: Score | None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flybench.config import MethodConfig
+from flybench.config import BASELINE, REPEAT, MethodConfig
 from flybench.decode import Decoder
 from flybench.draft import build_drafter
 from flybench.engine.base import CachedModel, Target
@@ -11,7 +11,8 @@ from flybench.measure import Clock
 from flybench.sampling import Sampling
 from flybench.verify import build_verifier
 
-AR = MethodConfig(name="ar")
+AR = MethodConfig(name=BASELINE)
+AR_AGAIN = MethodConfig(name=REPEAT)
 
 
 def build_decoder(

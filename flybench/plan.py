@@ -16,7 +16,7 @@ from flybench.engine.description import ModelInfo, describe_pair
 from flybench.engine.eagle3.checkpoint import HeadSource, find_head
 from flybench.engine.graph.model import WIDEST
 from flybench.engine.placement import choose_engine, resolve_device, resolve_dtype
-from flybench.methods import AR
+from flybench.methods import AR, AR_AGAIN
 from flybench.records import RunFolder
 from flybench.tasks import build_task
 from flybench.tasks.base import Task
@@ -77,9 +77,9 @@ class Plan:
 
     @property
     def methods(self) -> list[MethodConfig]:
-        """AR and the method; AR alone when it is the method."""
-        own = self.config.method
-        return [own] if own.draft.kind == "none" else [AR, own]
+        """AR, the method unless that is AR, and AR again where the run asks for it."""
+        own = [self.config.method] if self.config.method.draft.kind != "none" else []
+        return [AR, *own, *[AR_AGAIN] * (self.config.baseline.repeat - 1)]
 
     @property
     def weights(self) -> Weights:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from flybench.arguments import Parser
 from flybench.checks import MANY, share
+from flybench.config import BASELINES
 from flybench.frames import methods_of, sample_frame
 from flybench.records import RunFolder
 from flybench.stats import Pairs, samples_needed
@@ -47,7 +48,7 @@ def power_command(arguments: Sequence[str]) -> int:
 
 def _judged(folder: RunFolder) -> Iterator[tuple[str, Pairs]]:
     baseline = sample_frame(folder, "ar")[["correct"]]
-    for method in [name for name in methods_of(folder) if name != "ar"]:
+    for method in [name for name in methods_of(folder) if name not in BASELINES]:
         own = sample_frame(folder, method)[["correct"]]
         judged = baseline.join(own, rsuffix="_method").dropna()
         if judged["correct"].sum():  # where AR solved nothing, there is nothing to keep

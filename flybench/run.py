@@ -22,7 +22,7 @@ from flybench.core import Generation, Loosened, Prompt, Record
 from flybench.decode import Decoder, StopRule
 from flybench.engine.loading import Pair, load_pair
 from flybench.measure import peak_memory_bytes, reset_peak_memory
-from flybench.methods import AR, build_decoder
+from flybench.methods import AR, AR_AGAIN, build_decoder
 from flybench.plan import Plan
 from flybench.ranks import rank, world_size
 from flybench.records import DRAFT_IDS
@@ -33,28 +33,37 @@ WARMUP_TOKENS = 32
 
 
 class Asked(NamedTuple):
-    """A sample with its number, and which of some plans have not finished it on this prompt."""
+    """A sample with its number, and the methods to decode it with, by the number of a plan."""
 
     number: int
     prompt: Prompt
-    lacking: list[int]
+    lacking: dict[int, list[MethodConfig]]
 
 
 def pending(plans: Sequence[Plan]) -> list[Asked]:
-    """What is left to decode, for plans that ask the same samples."""
+    """What is left to decode, for plans that ask the same samples.
+
+    AR and the method are decoded together, so that both meet the same machine. AR's second turn may
+    follow alone: a run without it is continued with it.
+    """
     known = [plan.folder.records() for plan in plans]
 
-    def lacks(number: int, prompt: Prompt) -> bool:
+    def lacking(number: int, prompt: Prompt) -> list[MethodConfig]:
         plan, records = plans[number], known[number]
-        found = [records.get((prompt.sample_id, method.name)) for method in plan.methods]
         sha256 = plan.prompt_sha256(prompt)
-        return not all(r and r.error is None and r.prompt_sha256 == sha256 for r in found)
+
+        def done(method: MethodConfig) -> bool:
+            found = records.get((prompt.sample_id, method.name))
+            return found is not None and found.error is None and found.prompt_sha256 == sha256
+
+        absent = [method for method in plan.methods if not done(method)]
+        return absent if absent in ([], [AR_AGAIN]) else plan.methods
 
     first = plans[0]
-    asked = [
-        Asked(number, prompt, [index for index in range(len(plans)) if lacks(index, prompt)])
-        for number, prompt in enumerate(first.prompts, start=first.config.offset)
-    ]
+    asked = []
+    for number, prompt in enumerate(first.prompts, start=first.config.offset):
+        found = {index: lacking(index, prompt) for index in range(len(plans))}
+        asked.append(Asked(number, prompt, {index: own for index, own in found.items() if own}))
     return [each for each in asked if each.lacking]
 
 
@@ -88,7 +97,8 @@ class Loaded:
         return cls(pair, costs)
 
     def decoder(self, method: MethodConfig, sampling: Sampling) -> Decoder:
-        """A method on these models."""
+        """A method on these models; AR's second turn is on the very decoder of the first."""
+        method = AR if method == AR_AGAIN else method
         if (method, sampling) not in self._decoders:
             built = build_decoder(method, self.pair.target, self.pair.draft, sampling)
             self._decoders[method, sampling] = built
@@ -102,14 +112,20 @@ class Turn(NamedTuple):
     decoder: Decoder
     plans: list[Plan]
 
+    @property
+    def salt(self) -> str:
+        """What tells the draws of AR's second turn from those of its first, at temperature > 0."""
+        return ":again" if self.method == AR_AGAIN else ""
 
-def turns(plans: Sequence[Plan], loaded: Loaded) -> Iterator[Turn]:
-    """AR once for all of the plans, then the method of each."""
-    sampling = plans[0].config.sampling.rule()
-    yield Turn(AR, loaded.decoder(AR, sampling), list(plans))
-    for plan in plans:
-        for method in plan.methods[1:]:
-            yield Turn(method, loaded.decoder(method, sampling), [plan])
+
+def turns(wanted: Sequence[tuple[Plan, list[MethodConfig]]], loaded: Loaded) -> Iterator[Turn]:
+    """The methods that plans want; AR, first and again, is decoded once for all that want it."""
+    shared: dict[MethodConfig, list[Plan]] = {}
+    for plan, methods in wanted:
+        for method in methods:
+            shared.setdefault(method, []).append(plan)
+    for method, plans in shared.items():
+        yield Turn(method, loaded.decoder(method, plans[0].config.sampling.rule()), plans)
 
 
 def generate(plans: Sequence[Plan], todo: Sequence[Asked], loaded: Loaded) -> None:
@@ -134,7 +150,8 @@ def generate(plans: Sequence[Plan], todo: Sequence[Asked], loaded: Loaded) -> No
         disable=True if rank() else None,
     ) as bar:
         for number, prompt, lacking in todo:
-            order = list(turns([plans[index] for index in lacking], loaded))
+            wanted = [(plans[index], methods) for index, methods in lacking.items()]
+            order = list(turns(wanted, loaded))
             # There and back: a drift of the machine favours no method.
             for position, turn in enumerate(order[:: -1 if number % 2 else 1]):
                 energy = sensors.energy_j()
@@ -149,7 +166,7 @@ def warm_up(plans: Sequence[Plan], loaded: Loaded, todo: Sequence[Asked]) -> Non
     """Let caches, kernels and clocks settle; nothing of it is recorded."""
     for _, prompt, _ in todo[: plans[0].config.warmup]:
         short = replace(prompt, max_new_tokens=min(prompt.max_new_tokens, WARMUP_TOKENS))
-        for turn in turns(plans, loaded):
+        for turn in turns([(plan, plan.methods) for plan in plans], loaded):
             answer(turn, short, 0)
 
 
@@ -167,7 +184,7 @@ def answer(turn: Turn, prompt: Prompt, position: int) -> Record:
     )
     reset_peak_memory(device)
     try:
-        generations = converse(plan, prompt, turn.decoder)
+        generations = converse(plan, prompt, turn.decoder, turn.salt)
     except Exception as error:  # whatever breaks one sample must not lose the others
         if world_size() > 1:  # the other ranks are out of step now
             raise
@@ -179,7 +196,7 @@ def answer(turn: Turn, prompt: Prompt, position: int) -> Record:
     return replace(record, turns=generations, peak_memory_bytes=peak_memory_bytes(device))
 
 
-def converse(plan: Plan, prompt: Prompt, decoder: Decoder) -> list[Generation]:
+def converse(plan: Plan, prompt: Prompt, decoder: Decoder, salt: str = "") -> list[Generation]:
     """Every turn of a sample; a later turn reads the method's own earlier answers."""
     stop = StopRule(plan.target.eos_ids, prompt.max_new_tokens, prompt.stop, plan.chat.spell)
     messages = list(prompt.messages)
@@ -192,7 +209,7 @@ def converse(plan: Plan, prompt: Prompt, decoder: Decoder) -> list[Generation]:
             ]
         ids = plan.chat.encode(plan.chat.render(messages))
         plan.check_length(len(ids), prompt)
-        seed = f"{plan.config.seed}:{prompt.sample_id}:{number}".encode()
+        seed = f"{plan.config.seed}:{prompt.sample_id}:{number}{salt}".encode()
         generation = decoder.decode(
             ids, stop, int.from_bytes(hashlib.sha256(seed).digest()[:7], "big")
         )

@@ -13,7 +13,9 @@ import numpy as np
 import pandas as pd
 
 from flybench.audit import AUDIT, audit
+from flybench.config import BASELINE, BASELINES
 from flybench.costs import LIMIT, bandwidth_limit, bytes_ratio, energy, round_costs
+from flybench.divergence import DIVERGENCE, divergence
 from flybench.frames import methods_of, round_frame, sample_frame
 from flybench.records import DRAFT_IDS, RunFolder
 from flybench.stats import (
@@ -28,8 +30,6 @@ from flybench.stats import (
 )
 
 Row = dict[str, Any]
-# A top-2 gap below this is a tie that another order of additions can flip (logits, bf16 noise).
-TIE_MARGIN = 0.125
 # Figures that are several counts, and what each of them counts.
 PARTS = {"pairs": Pairs._fields, "loose_flips": ("lost", "won")}
 
@@ -48,13 +48,14 @@ def summarise(folder: RunFolder) -> list[Row]:
         row |= _retention(baseline, samples, provenance["retention_margin"], method)
         row |= _speedups(baseline, samples, method)
         row |= _acceptance(samples, rounds)
-        row |= dict.fromkeys(AUDIT) if method == "ar" else audit(samples, baseline)
-        row["draft_coverage"] = None if method == "ar" else draft_coverage(folder, baseline)
+        drafts = method not in BASELINES
+        row |= audit(samples, baseline) if drafts else dict.fromkeys(AUDIT)
+        row["draft_coverage"] = draft_coverage(folder, baseline) if drafts else None
         row |= round_costs(plain, rounds, method)
         row |= bandwidth_limit(samples, provenance) if method == "ar" else dict.fromkeys(LIMIT)
-        row |= {"bytes_ratio": None if method == "ar" else bytes_ratio(provenance)}
+        row["bytes_ratio"] = bytes_ratio(provenance) if drafts else None
         row |= energy(samples)
-        row |= _divergence(baseline, samples, method)
+        row |= dict.fromkeys(DIVERGENCE) if method == BASELINE else divergence(baseline, samples)
         row |= {"device": provenance["device"], "engine": provenance["engine"]}
         rows.append({name: _plain(value) for name, value in row.items()})
     return rows
@@ -161,39 +162,6 @@ def draft_coverage(folder: RunFolder, baseline: pd.DataFrame) -> float | None:
         return None
     tokens = np.concatenate(baseline["ids"].to_list())
     return float(np.isin(tokens, known).mean()) if len(tokens) else None
-
-
-def _divergence(baseline: pd.DataFrame, samples: pd.DataFrame, method: str) -> Row:
-    """How often the ids equal AR's, and where they part (0 = the first token).
-
-    `tie_flips` counts first divergences at which AR's own top-2 gap was a tie.
-    """
-    names = ("exact_match_rate", "first_divergence_median", "tie_flips")
-    pairs = baseline.join(samples, rsuffix="_method", how="inner")
-    if method == "ar" or not len(pairs):
-        return dict.fromkeys(names)
-    places = [
-        first_divergence(a, b) for a, b in zip(pairs["ids"], pairs["ids_method"], strict=True)
-    ]
-    parted = [
-        (place, margins[place] if place < len(margins) else math.inf)
-        for place, margins in zip(places, pairs["margins"], strict=True)
-        if place is not None
-    ]
-    values = (
-        _mean(pd.Series([place is None for place in places])),
-        _median(pd.Series([place for place, _ in parted], dtype=float)),
-        sum(margin < TIE_MARGIN for _, margin in parted),
-    )
-    return dict(zip(names, values, strict=True))
-
-
-def first_divergence(ours: list[int], theirs: list[int]) -> int | None:
-    """Index of the first differing token, None for equal answers."""
-    if ours == theirs:
-        return None
-    pairs = enumerate(zip(ours, theirs, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(ours), len(theirs)))
 
 
 def _mean(values: pd.Series) -> float | None:

@@ -293,3 +293,15 @@ def test_fly_over_a_head_is_allowed_and_told() -> None:
     fly = MethodConfig("fly_eagle", 15, DraftConfig("eagle3"), VerifyConfig("fly"))
     assert "the next 6 tokens" in (fly.caution or "")
     assert MethodConfig("fly", 15, DraftConfig("nested"), VerifyConfig("fly")).caution is None
+
+
+def test_a_baseline_is_repeated_once_at_most_and_keeps_its_name() -> None:
+    assert RunConfig.from_tree(tree(baseline={"repeat": 2})).identity() == (
+        RunConfig.from_tree(tree()).identity()
+    )
+    with pytest.raises(FlybenchError, match="use 1, or 2") as refused:
+        RunConfig.from_tree(tree(baseline={"repeat": 3}))
+    assert_one_sentence(refused.value)
+    with pytest.raises(FlybenchError, match="baseline.repeat=2") as reserved:
+        RunConfig.from_tree(tree(method={"name": "ar_again"}))
+    assert_one_sentence(reserved.value)

@@ -15,7 +15,7 @@ import pytest
 from flybench import provenance as provenance_module
 from flybench import run as run_module
 from flybench.compose import cells, parse_request
-from flybench.config import RunConfig
+from flybench.config import BaselineConfig, RunConfig
 from flybench.core import FlybenchError
 from flybench.engine.eagle3.checkpoint import save_head
 from flybench.plan import Plan, make_plan
@@ -180,10 +180,10 @@ def test_a_crash_marks_one_sample_and_the_run_goes_on(
 ) -> None:
     converse = run_module.converse
 
-    def sometimes(plan: Plan, prompt: Any, decoder: Any) -> Any:
+    def sometimes(plan: Plan, prompt: Any, decoder: Any, salt: str) -> Any:
         if prompt.sample_id == "item-1" and decoder.k:
             raise MemoryError("no room")
-        return converse(plan, prompt, decoder)
+        return converse(plan, prompt, decoder, salt)
 
     monkeypatch.setattr(run_module, "converse", sometimes)
     folder = complete(config).folder
@@ -218,6 +218,36 @@ def test_order_alternates_between_samples(config: RunConfig) -> None:
     records = complete(config).folder.records()
     firsts = [name for (_, name), record in records.items() if record.position == 0]
     assert firsts == ["ar", "fly"] * (ITEMS // 2)
+
+
+def test_a_repeated_baseline_shows_the_noise_floor(config: RunConfig) -> None:
+    twice = replace(config, baseline=BaselineConfig(2))
+    folder = complete(twice).folder
+    places = {(key[1], record.position) for key, record in folder.records().items()}
+    assert places == {("ar", 0), ("ar", 2), ("fly", 1), ("ar_again", 0), ("ar_again", 2)}
+    again = {row["method"]: row for row in folder.read_json("summary.json")}["ar_again"]
+    assert (again["exact_match_rate"], again["tie_flips"], again["n_paired"]) == (1.0, 0, ITEMS)
+    assert again["pairs"][1:3] == [0, 0] and len(again["speedup_throughput_ci"]) == 2
+    assert (again["bytes_ratio"], again["loose_flips"]) == (None, None)
+
+
+def test_a_run_without_a_repeat_is_continued_by_the_repeat_alone(config: RunConfig) -> None:
+    once = replace(config, limit=2)
+    before = complete(once).folder
+    known = before.records()
+    twice = replace(once, baseline=BaselineConfig(2))
+    asked = pending([make_plan(twice)])
+    assert [[m.name for m in each.lacking[0]] for each in asked] == [["ar_again"]] * 2
+    after = complete(twice).folder
+    assert after.path == before.path
+    assert {key: r for key, r in after.records().items() if key[1] != "ar_again"} == known
+    assert len(after.records()) == 6 and pending([make_plan(twice)]) == []
+
+
+def test_a_repeat_draws_anew_at_temperature(config: RunConfig) -> None:
+    hot = replace(config, sampling=replace(config.sampling, temperature=1.0), limit=2)
+    found = answers(complete(replace(hot, baseline=BaselineConfig(2))).folder)
+    assert all(found[sample, "ar"] != found[sample, "ar_again"] for sample, _ in found)
 
 
 def test_second_turn_reads_the_methods_own_first_answer(config: RunConfig) -> None:

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from flybench.core import Record
+from flybench.divergence import first_divergence
 from flybench.records import RunFolder
 from flybench.report.glossary import GLOSSARY
 from flybench.stats import accuracy_interval, bootstrap, retention_interval
-from flybench.summary import first_divergence, summarise, write_summary
+from flybench.summary import summarise, write_summary
 from tests.reference import hand_built
 
 

@@ -105,6 +105,14 @@ def test_side_by_side_or_alone_the_tokens_are_the_same(loads: list[int]) -> None
     assert together == {key: record.turns[0].ids for key, record in alone.items()}
 
 
+def test_a_repeated_baseline_is_decoded_once_for_all_beside_it(loads: list[int]) -> None:
+    assert main(["run", *SWEPT, "limit=2", "baseline.repeat=2"]) == 0
+    spd, fly = (folder(method).records() for method in ("spd", "fly"))
+    for sample in ("n0", "n1"):
+        assert spd[sample, "ar_again"] == fly[sample, "ar_again"]
+    assert {record.position for record in [*spd.values(), *fly.values()]} == {0, 1, 2, 3}
+
+
 def test_a_finished_method_is_not_decoded_again_beside_others(loads: list[int]) -> None:
     main(["run", *SMALL, "method=spd", "method.k=7", "limit=3"])
     before = folder("spd").records()

@@ -10,23 +10,28 @@ from __future__ import annotations
 from flybench.config.engine import EngineConfig, SamplingConfig
 from flybench.config.method import (
     BASELINE,
+    BASELINES,
     DRAFT_MODEL_KINDS,
+    REPEAT,
     DraftConfig,
     MethodConfig,
     VerifyConfig,
 )
 from flybench.config.model import ModelConfig, ModelRef
-from flybench.config.run import RunConfig, digest
+from flybench.config.run import BaselineConfig, RunConfig, digest
 from flybench.config.task import TaskConfig
 
 __all__ = [
     "BASELINE",
+    "BASELINES",
+    "BaselineConfig",
     "DRAFT_MODEL_KINDS",
     "DraftConfig",
     "EngineConfig",
     "MethodConfig",
     "ModelConfig",
     "ModelRef",
+    "REPEAT",
     "RunConfig",
     "SamplingConfig",
     "TaskConfig",

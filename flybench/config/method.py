@@ -11,6 +11,9 @@ from flybench.core import FlybenchError
 DRAFT_MODEL_KINDS = ("model", "nested")
 HEAD_KIND = "eagle3"
 BASELINE = "ar"
+# Its second turn at every sample, where a run asks for one.
+REPEAT = "ar_again"
+BASELINES = (BASELINE, REPEAT)
 LONGEST_NGRAM = 64
 
 
@@ -84,7 +87,7 @@ class MethodConfig:
 
     def __post_init__(self) -> None:
         named("method.name", self.name)
-        if (self.name == BASELINE) != (self.draft.kind == "none"):
+        if (self.name in BASELINES) != (self.draft.kind == "none"):
             raise FlybenchError(
                 f"method.name={self.name} with method.draft.kind={self.draft.kind} is not allowed: "
                 f"{BASELINE} names the method without a drafter, and no other."

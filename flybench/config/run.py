@@ -9,10 +9,23 @@ from typing import Any, ClassVar
 
 from flybench.checks import MANY, build, positive
 from flybench.config.engine import EngineConfig, SamplingConfig
-from flybench.config.method import MethodConfig
+from flybench.config.method import BASELINE, REPEAT, MethodConfig
 from flybench.config.model import ModelConfig
 from flybench.config.task import TaskConfig
 from flybench.core import FlybenchError
+
+
+@dataclass(frozen=True)
+class BaselineConfig:
+    """How often AR answers a sample; the second time shows what AR differs from itself by."""
+
+    repeat: int = 1
+
+    def __post_init__(self) -> None:
+        if self.repeat not in (1, 2):
+            raise FlybenchError(
+                f"baseline.repeat={self.repeat} is not allowed: use 1, or 2 for the noise floor."
+            )
 
 
 @dataclass(frozen=True)
@@ -24,6 +37,7 @@ class RunConfig:
     task: TaskConfig
     engine: EngineConfig = EngineConfig()
     sampling: SamplingConfig = SamplingConfig()
+    baseline: BaselineConfig = BaselineConfig()
     limit: int | None = None
     offset: int = 0
     seed: int = 0
@@ -31,7 +45,7 @@ class RunConfig:
     retention_margin: float = 0.01
     out: str = "results"
 
-    # What decides the tokens; the rest (limit, offset, margin, …) may change between resumes.
+    # What decides the tokens; the rest (limit, margin, repeats, …) may change between resumes.
     KEYED: ClassVar[tuple[str, ...]] = ("model", "method", "task", "engine", "sampling", "seed")
 
     def __post_init__(self) -> None:
@@ -46,6 +60,11 @@ class RunConfig:
             raise FlybenchError(
                 f"retention_margin={self.retention_margin:g} is not allowed: use a share between "
                 "0 and 1, such as 0.01 for one per cent."
+            )
+        if self.method.name == REPEAT:
+            raise FlybenchError(
+                f"method.name={REPEAT} is not allowed: that is AR's second turn; use "
+                f"method={BASELINE} with baseline.repeat=2."
             )
         if self.method.needs_draft_model and self.model.draft is None:
             raise FlybenchError(

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from flybench.compose import read_yaml
+from flybench.config import BASELINES
 from flybench.core import FlybenchError
 from flybench.frames import round_frame
 from flybench.latency.costs import (
@@ -49,7 +50,7 @@ def project(folder: RunFolder, path: Path | None, force: bool) -> str:
     comparable = result is None or (same_model(result, known) and same_machine(result, known))
     for row in summarise(folder):
         rounds, method = round_frame(folder, row["method"]), known["method_config"]
-        if row["method"] == "ar" or not row["n_paired"]:
+        if row["method"] in BASELINES or not row["n_paired"]:
             continue
         costs = (
             recorded_costs(plain, rounds, method)

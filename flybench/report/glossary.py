@@ -14,7 +14,11 @@ from flybench.report.glossary_entry import Entry
 GLOSSARY: dict[str, Entry] = {
     "model": Entry("model", "", "Name of the draft-target pair."),
     "task": Entry("task", "", "Name of the task: the prompts and how answers are scored."),
-    "method": Entry("method", "", "How tokens are decoded; ar is plain decoding in the same loop."),
+    "method": Entry(
+        "method",
+        "",
+        "How tokens are decoded; ar is plain decoding in the same loop, ar_again its second turn.",
+    ),
     "n": Entry("samples", "", "Samples that finished without an error.", digits=0),
     "n_error": Entry("failed", "", "Samples that failed; they enter no other figure.", digits=0),
     "n_scored": Entry("scored", "", "Finished samples that the scorer judged.", digits=0),

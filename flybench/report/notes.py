@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flybench.report import floor
 from flybench.report.run import Arm, Run
 from flybench.report.text import number, percent
 
@@ -14,6 +15,7 @@ def notes(run: Run, arm: Arm) -> list[str]:
     own = [
         _rule(run, arm),
         _divergences(run, arm),
+        floor.note(run, arm),
         _failures(arm),
         _caps(run, arm),
         _lengths(arm),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from flybench.report import cards, costs, figures, provenance, samples, scatter, tables
+from flybench.report import cards, costs, figures, floor, provenance, samples, scatter, tables
 from flybench.report.glossary import GLOSSARY
 from flybench.report.plot import Plot
 from flybench.report.run import Arm, Run
@@ -39,6 +39,7 @@ class Page(NamedTuple):
     subtitle: str
     verdicts: list[Verdict]
     headline: Table
+    floors: list[Table]
     everything: Table
     speed: list[Plot]
     acceptance: list[Plot]
@@ -63,13 +64,14 @@ class Page(NamedTuple):
 def page(runs: Sequence[Run]) -> Page:
     """Tables, figures and sentences on `runs`."""
     arms = [arm for run in runs for arm in run.arms]
-    drafting = [arm for arm in arms if arm.method != "ar" and len(arm.rounds)]
+    drafting = [arm for run in runs for arm in run.compared if len(arm.rounds)]
     timed = [arm for arm in arms if len(arm.rounds)]
     return Page(
         title=f"flybench: {_what(runs)}",
         subtitle=_machines(runs),
         verdicts=[verdict for run in runs for verdict in verdicts(run)],
         headline=tables.headline(runs),
+        floors=_present([floor.table(runs)]),
         everything=tables.everything(runs),
         speed=scatter.speed_against_retention(runs),
         acceptance=list(_acceptance(drafting)),
@@ -131,7 +133,7 @@ def _acceptance(arms: Sequence[Arm]) -> Iterator[Plot]:
 
 
 def _per_arm(runs: Sequence[Run], build: Callable[[Run, Arm], Table | None]) -> list[Table]:
-    return _present([build(run, arm) for run in runs for arm in run.compared or run.arms])
+    return _present([build(run, arm) for run in runs for arm in run.shown])
 
 
 def _present(candidates: Sequence[Table | None]) -> list[Table]:
@@ -147,7 +149,7 @@ def _origin(run: Run) -> Origin:
 def _what(runs: Sequence[Run]) -> str:
     if len(runs) != 1:
         return f"{len(runs)} runs"
-    methods = ", ".join(arm.method for arm in runs[0].arms if arm.method != "ar") or "AR"
+    methods = ", ".join(arm.method for arm in runs[0].compared) or "AR"
     return f"{methods} on {runs[0].title}"
 
 

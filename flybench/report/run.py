@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from flybench.config import BASELINES, REPEAT
 from flybench.core import Record, Score
 from flybench.frames import card_frame, round_frame, sample_frame
 from flybench.records import Key, RunFolder
@@ -88,7 +89,18 @@ class Run:
     @property
     def compared(self) -> list[Arm]:
         """The arms to compare with AR."""
-        return [arm for arm in self.arms if arm.method != "ar"]
+        return [arm for arm in self.arms if arm.method not in BASELINES]
+
+    @property
+    def shown(self) -> list[Arm]:
+        """The arms to speak of one by one: those compared, or AR alone."""
+        return self.compared or self.arms[:1]
+
+    @property
+    def repeat(self) -> Arm | None:
+        """AR's second turn, if the run has one and AR's first beside it."""
+        found = [arm for arm in self.arms if arm.method == REPEAT and arm.row["n_paired"]]
+        return found[0] if found else None
 
     @cached_property
     def baseline(self) -> pd.DataFrame:

@@ -42,8 +42,9 @@ class Verdict(NamedTuple):
 
 def verdicts(run: Run) -> list[Verdict]:
     """One verdict for each method that was compared; one for AR if it ran alone."""
-    arms = run.compared or run.arms
-    return [Verdict(arm.label, _numbers(arm), _findings(run, arm), notes(run, arm)) for arm in arms]
+    return [
+        Verdict(arm.label, _numbers(arm), _findings(run, arm), notes(run, arm)) for arm in run.shown
+    ]
 
 
 def _numbers(arm: Arm) -> dict[str, Cell]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from flybench.config import BASELINES
 from flybench.core import Generation, Record, Round, Score, Telemetry
 from flybench.records import RunFolder
 
@@ -49,6 +50,7 @@ def write_run(
     *,
     method: str = "fly",
     baseline: bool = True,
+    repeat: bool = False,
     scored: bool = True,
     speed: float = 2.0,
     right: float = 0.8,
@@ -60,7 +62,8 @@ def write_run(
 ) -> RunFolder:
     """A run of `n` samples, `method` being `speed` times as fast as AR by construction.
 
-    AR solves the first `right` of them; the samples numbered in `lose` flip under the method.
+    AR solves the first `right` of them; the samples numbered in `lose` flip under the method. With
+    `repeat` AR answers a second time, alike.
     `failing` is the error of every record, `telemetry` what the cards said after each.
     """
     folder = RunFolder(path)
@@ -71,11 +74,12 @@ def write_run(
     scores = []
     for index, name in enumerate(names):
         category = "even" if index % 2 == 0 else "odd"
-        for arm in dict.fromkeys(["ar", method] if baseline else [method]):
+        plain = ["ar"] * baseline + ["ar_again"] * repeat
+        for arm in dict.fromkeys([*plain, method]):
             turns = [] if failing else [generation(index, arm, speed)]
             told = (turns, 2**30, failing, telemetry)
             folder.append(Record(name, arm, category, int(arm != "ar"), "0" * 64, *told))
-            correct = float((index < right * n) ^ (arm != "ar" and index in lost))
+            correct = float((index < right * n) ^ (arm == method and index in lost))
             scores.append(Score(name, arm, correct, {"strict": correct, "flexible": 1.0}, "18"))
     if scored and not failing:
         folder.write_scores(scores)
@@ -85,7 +89,7 @@ def write_run(
 def generation(seed: int, method: str, speed: float) -> Generation:
     """An answer of some 40 tokens; its decoding takes 10 ms a token over `speed`."""
     rng = random.Random(f"{seed}{method}")
-    rounds = [_round(rng, method, speed) for _ in range(40 if method == "ar" else 10)]
+    rounds = [_round(rng, method, speed) for _ in range(40 if method in BASELINES else 10)]
     tokens = sum(round_.emitted for round_ in rounds)
     decode_s = sum(r.draft_s + r.verify_s + r.other_s for r in rounds)
     return Generation(
@@ -102,7 +106,7 @@ def generation(seed: int, method: str, speed: float) -> Generation:
 
 
 def _round(rng: random.Random, method: str, speed: float) -> Round:
-    if method == "ar":
+    if method in BASELINES:
         return Round(0, 0, 0, 1, "", 0.0, 0.009, 0.001 + rng.random() * 1e-4)
     accepted = min(K, int(rng.expovariate(0.25)))
     loose = int(method == "fly" and accepted > 3 and rng.random() < 0.3)
