@@ -13,6 +13,7 @@ import pandas as pd
 from flybench.config import BASELINES
 from flybench.core import Generation, Record, Score
 from flybench.records import RunFolder
+from flybench.repetition import looped
 
 SAMPLE_COLUMNS = {
     "category": "str",
@@ -28,6 +29,7 @@ SAMPLE_COLUMNS = {
     "decode_s": "float64",
     "total_s": "float64",
     "capped": "bool",
+    "looped": "int64",
     "correct": "float64",
     "peak_memory_bytes": "int64",
     "energy_j": "float64",
@@ -42,9 +44,9 @@ def sample_frame(folder: RunFolder, method: str) -> pd.DataFrame:
     """Finished samples of `method`, indexed by sample id; failed ones are left out.
 
     Turns of one conversation are added up; `ids`, `margins` and `loosened` run through all of them,
-    places counted within a turn; `ttft_s` is the first turn's; `cached` adds up the tokens in the
-    target's cache over rounds; `correct` is NaN where nothing judges the sample, `energy_j` and
-    `throttled` (0 or 1) where no card says.
+    places counted within a turn; `looped` counts the tokens in loops; `ttft_s` is the first turn's;
+    `cached` adds up the tokens in the target's cache over rounds; `correct` is NaN where nothing
+    judges the sample, `energy_j` and `throttled` (0 or 1) where no card says.
     """
     scores = folder.scores()
     rows = {
@@ -103,6 +105,7 @@ def _sample(record: Record, score: Score | None) -> dict[str, Any]:
         "decode_s": sum(turn.decode_s for turn in turns),
         "total_s": sum(turn.total_s for turn in turns),
         "capped": any(turn.finish == "length" for turn in turns),
+        "looped": sum(looped(turn.ids) for turn in turns),
         "correct": _number(score.correct if score else None),
         "peak_memory_bytes": record.peak_memory_bytes or 0,
         "energy_j": _number(telemetry.energy_j if telemetry else None),

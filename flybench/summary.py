@@ -83,6 +83,7 @@ def _quality(folder: RunFolder, method: str, samples: pd.DataFrame) -> Row:
         "accuracy_ci": accuracy_interval(right),
         "metrics": {str(name): _mean(metrics[name].dropna()) for name in metrics},
         "truncation_rate": _mean(samples["capped"]),
+        "repetition_rate": ratio(samples["looped"], samples["tokens"]),
     }
 
 

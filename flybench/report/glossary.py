@@ -67,6 +67,14 @@ GLOSSARY: dict[str, Entry] = {
     "truncation_rate": Entry(
         "hit the cap", "%", "Samples cut off at the length cap / samples.", 100, 1
     ),
+    "repetition_rate": Entry(
+        "in loops",
+        "% of tokens",
+        "Tokens in loops / ΣN. A loop is a stretch in which one n-gram of up to 64 tokens follows "
+        "itself back to back, at least four times and over at least 24 tokens.",
+        100,
+        1,
+    ),
     "speedup_throughput": Entry(
         "speed-up, throughput", "×", "(ΣN / Σdecode_s) / (ΣN_ar / Σdecode_s_ar), over pairs."
     ),

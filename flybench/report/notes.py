@@ -5,9 +5,10 @@ from __future__ import annotations
 from flybench.report import floor
 from flybench.report.run import Arm, Run
 from flybench.report.text import number, percent
+from flybench.stats import ratio
 
 CAP_WORRIES = 0.02
-LENGTH_WORRIES = 0.05
+LOOPS_WORRY = 0.01
 
 
 def notes(run: Run, arm: Arm) -> list[str]:
@@ -18,7 +19,7 @@ def notes(run: Run, arm: Arm) -> list[str]:
         floor.note(run, arm),
         _failures(arm),
         _caps(run, arm),
-        _lengths(arm),
+        _loops(run, arm),
         _throttling(run, arm),
         "Only a part of the samples is judged."
         if run.provenance.get("judged") == "partly judged"
@@ -78,11 +79,15 @@ def _caps(run: Run, arm: Arm) -> str:
     return f"Answers cut off at the length cap: {shares}; such answers are rarely right."
 
 
-def _lengths(arm: Arm) -> str:
-    ratio = arm.row["length_ratio"]
-    if ratio is None or abs(ratio - 1) <= LENGTH_WORRIES:
+def _loops(run: Run, arm: Arm) -> str:
+    pairs = run.baseline.join(arm.samples, how="inner", lsuffix="_ar")
+    own, plain = (ratio(pairs[f"looped{end}"], pairs[f"tokens{end}"]) or 0 for end in ("", "_ar"))
+    if own - plain <= LOOPS_WORRY:
         return ""
-    return f"Its answers have {number(ratio)}× the tokens of AR's, so the two speed-ups differ."
+    return (
+        f"It goes round in loops more than AR: {percent(own)} of its tokens against "
+        f"{percent(plain)}. Such tokens are fast to draft and say nothing."
+    )
 
 
 def _throttling(run: Run, arm: Arm) -> str:

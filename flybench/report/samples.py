@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
 import pandas as pd
 
 from flybench.core import Record
+from flybench.divergence import TIE_MARGIN, partings
 from flybench.report.run import Arm, Run
 from flybench.report.tables import Cell, Column, Table
 from flybench.report.text import NONE, number, shorten
@@ -15,6 +17,10 @@ from flybench.stats import ratio
 
 EXCERPT = 160
 LEAD = 40
+PARTING = (
+    "First token that differs (0 = the first), and AR's top-2 logit gap there: below "
+    f"{TIE_MARGIN:g} a tie that another order of additions can flip, else a real difference"
+)
 FLIPS = {-1: "▼ lost", 1: "▲ won"}
 
 
@@ -32,6 +38,8 @@ def samples(run: Run, arm: Arm) -> Table:
         Column("speed-up, time to answer", "×", "total_s_ar / total_s"),
         Column("τ", "tokens/round", "N / R"),
         Column("loose", "tokens"),
+        Column("in loops", "tokens"),
+        Column("parts from AR at", "token", PARTING),
         Column("finish, AR", numeric=False),
         Column("finish", numeric=False),
     ]
@@ -41,6 +49,7 @@ def samples(run: Run, arm: Arm) -> Table:
     )
     table["latency"] = table["total_s_ar"] / table["total_s"]
     table["tau"] = table["tokens"] / table["rounds"]
+    table = table.join(partings(run.baseline, arm.samples))
     rows = [_sample(run, arm, str(row["sample_id"]), row) for row in _rows(table)]
     return Table(f"{arm.label}: every sample beside AR", columns, rows)
 
@@ -62,9 +71,18 @@ def _sample(run: Run, arm: Arm, sample_id: str, row: dict[str, Any]) -> list[Cel
             for name in ("throughput", "latency")
         ),
         Cell(number(row["tau"])),
-        Cell(number(row["loose"], 0)),
+        *(Cell(number(row[name], 0)) for name in ("loose", "looped")),
+        _parting(row),
         *(Cell(finish) for finish in finishes),
     ]
+
+
+def _parting(row: dict[str, Any]) -> Cell:
+    """Where the ids part from AR's, and of which kind the difference is."""
+    if math.isnan(row["place"]):
+        return Cell(NONE)
+    gap = "AR had ended" if math.isinf(row["margin"]) else number(row["margin"])
+    return Cell(number(row["place"], 0), f"{'tie' if row['tie'] is True else 'real'}, {gap}")
 
 
 def flips(run: Run, arm: Arm) -> Table | None:

@@ -50,7 +50,7 @@ TEXTUAL = ("model", "task", "method", "device", "engine", "retention_verdict", "
 HEADLINE = (
     *("method", "task", "model", "n", "accuracy", "retention", "retention_verdict", "pairs"),
     *("speedup_throughput", "speedup_latency", "tokens_per_second", "tau_pooled"),
-    *("loose_per_1000", "truncation_rate"),
+    *("loose_per_1000", "length_ratio", "truncation_rate", "repetition_rate"),
 )
 PAIRED = ("retention_verdict", "pairs", "mcnemar_p")
 # Shown elsewhere: in a table of their own, or as the column's header.

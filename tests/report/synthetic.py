@@ -53,6 +53,7 @@ def write_run(
     repeat: bool = False,
     scored: bool = True,
     speed: float = 2.0,
+    padding: int = 1,
     right: float = 0.8,
     lose: Iterable[int] = (),
     ids: Iterable[str] | None = None,
@@ -63,7 +64,7 @@ def write_run(
     """A run of `n` samples, `method` being `speed` times as fast as AR by construction.
 
     AR solves the first `right` of them; the samples numbered in `lose` flip under the method. With
-    `repeat` AR answers a second time, alike.
+    `repeat` AR answers a second time, alike. `padding` makes the method's answers so much longer.
     `failing` is the error of every record, `telemetry` what the cards said after each.
     """
     folder = RunFolder(path)
@@ -76,7 +77,7 @@ def write_run(
         category = "even" if index % 2 == 0 else "odd"
         plain = ["ar"] * baseline + ["ar_again"] * repeat
         for arm in dict.fromkeys([*plain, method]):
-            turns = [] if failing else [generation(index, arm, speed)]
+            turns = [] if failing else [generation(index, arm, speed, padding)]
             told = (turns, 2**30, failing, telemetry)
             folder.append(Record(name, arm, category, int(arm != "ar"), "0" * 64, *told))
             correct = float((index < right * n) ^ (arm == method and index in lost))
@@ -86,10 +87,12 @@ def write_run(
     return folder
 
 
-def generation(seed: int, method: str, speed: float) -> Generation:
-    """An answer of some 40 tokens; its decoding takes 10 ms a token over `speed`."""
+def generation(seed: int, method: str, speed: float, padding: int = 1) -> Generation:
+    """An answer of some 40 tokens, or so often as many; a token takes 10 ms over `speed`."""
     rng = random.Random(f"{seed}{method}")
-    rounds = [_round(rng, method, speed) for _ in range(40 if method in BASELINES else 10)]
+    rounds = [
+        _round(rng, method, speed) for _ in range(40 if method in BASELINES else 10 * padding)
+    ]
     tokens = sum(round_.emitted for round_ in rounds)
     decode_s = sum(r.draft_s + r.verify_s + r.other_s for r in rounds)
     return Generation(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,39 @@ def test_speed_not_resolved(tmp_path: Path) -> None:
     found = verdict(tmp_path, 40, speed=1.05)
     assert "speed not resolved" in found.findings[0].badge or "mixed" in found.findings[0].badge
     assert "cannot tell at n = 40" in found.findings[0].text
+
+
+def test_a_method_that_pads_its_answers_is_slower_to_answer(tmp_path: Path) -> None:
+    found = verdict(tmp_path, 40, speed=2.0, padding=4)
+    speed = found.findings[0]
+    assert (speed.badge, speed.kind) == ("slower to answer", "bad")
+    assert "fly is faster than AR in throughput: 1.9" in speed.text
+    assert "fly is slower than AR in time to answer: 0.4" in speed.text
+    assert "Faster tokens alone win nothing: the answers grew to 4." in speed.text
+
+
+def test_faster_tokens_that_answer_no_sooner_are_no_win(tmp_path: Path) -> None:
+    found = verdict(tmp_path, 40, speed=2.15, padding=2)
+    assert (found.findings[0].badge, found.findings[0].kind) == (
+        "faster tokens, not answers",
+        "open",
+    )
+
+
+def test_lengths_caps_and_loops_stand_beside_every_speed_up(tmp_path: Path) -> None:
+    text = verdict(tmp_path, 40).findings[0].text
+    assert "0.0\u00a0% of them are cut off at the cap (0.0\u00a0% of AR's)" in text
+    assert "0.0\u00a0% of their tokens are loops (0.0\u00a0% of AR's)" in text
+
+
+def test_loops_are_warned_of(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", 40)
+    for (sample, method), record in folder.records().items():
+        if method == "fly" and sample.endswith("3"):
+            turn = replace(record.turns[0], ids=[5, 6] * 20)
+            folder.append(replace(record, turns=[turn]))
+    [found] = verdicts(load([folder])[0])
+    assert "It goes round in loops more than AR: " in words(found)
 
 
 @pytest.mark.parametrize("n", [1, 3, 29])

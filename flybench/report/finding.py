@@ -1,0 +1,37 @@
+"""What a finding is: a few words with a colour, the whole answer, and modesty on few samples."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+TOO_SMALL = 30
+OPEN = "not resolved"
+INTERVAL = "95\u00a0% interval"
+TO_ANSWER = "slower to answer"
+KIND = {
+    "faster": "good",
+    "accuracy kept": "good",
+    "slower": "bad",
+    TO_ANSWER: "bad",
+    "accuracy lost": "bad",
+}
+
+
+class Finding(NamedTuple):
+    """An answer in a few words (`badge`, coloured by `kind`: good, bad or open) and in full."""
+
+    kind: str
+    badge: str
+    text: str
+
+    @classmethod
+    def of(cls, badge: str, text: str, n: int) -> Finding:
+        """A finding over `n` samples; too few of them settle nothing."""
+        if n < TOO_SMALL:
+            return cls("open", f"{badge}, n too small", text)
+        return cls(KIND.get(badge, "open"), badge, text)
+
+
+def count(n: int, noun: str) -> str:
+    """``1 sample``, ``2 samples``."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
