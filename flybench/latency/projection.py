@@ -23,9 +23,8 @@ from flybench.latency.costs import (
     recorded_costs,
 )
 from flybench.latency.measure import Result
-from flybench.latency.table import aligned
 from flybench.records import RunFolder
-from flybench.report.text import NONE, interval, number
+from flybench.report.text import NONE, aligned, interval, number
 from flybench.stats import Floats, Interval, bootstrap
 from flybench.summary import summarise
 

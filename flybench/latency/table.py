@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import pandas as pd
 
@@ -39,18 +38,6 @@ def frame(result: Result) -> pd.DataFrame:
     floor = table[["bytes_floor_ms", "operations_floor_ms"]].max(axis=1, skipna=False)
     table["over_floor"] = table["step_ms"] / floor
     return table.reindex(columns=list(COLUMNS))
-
-
-def aligned(table: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Rows of text in columns, the first `left` of them flush left."""
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in table
-    )
 
 
 def spread(found: Result) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pandas as pd
 
 from flybench.latency.measure import Result
-from flybench.latency.table import MS, aligned, between, brief, frame, scaled, spread
-from flybench.report.text import NONE, number, percent
+from flybench.latency.table import MS, between, brief, frame, scaled, spread
+from flybench.report.text import NONE, aligned, number, percent
 
 # A step and the same step while decoding may differ by this share before a reader is told.
 DRIFT = 0.25

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from flybench.report.text import NONE, aligned
+
 Row = dict[str, Any]
 
 COLUMNS = {
@@ -14,31 +16,44 @@ COLUMNS = {
     "n": "n",
     "accuracy": "accuracy",
     "retention": "retention",
-    "both/lost/won/neither": "pairs",
+    "both/lost/won/no": "pairs",
     "verdict": "retention_verdict",
     "speed-up (tokens/s)": "speedup_throughput",
     "speed-up (to answer)": "speedup_latency",
     "tokens/s": "tokens_per_second",
     "tau": "tau_pooled",
-    "loose/1000": "loose_per_1000",
+    "loose ‰": "loose_per_1000",
     "length": "length_ratio",
+    "cut": "truncation_rate",
+    "loops": "repetition_rate",
 }
 
 
+ABOVE = ("model", "task")
+
+
 def headline(rows: Sequence[Row]) -> str:
-    """Rows of a summary as aligned text; `—` where there is nothing to say."""
-    table = [list(COLUMNS), *([_cell(row, name) for name in COLUMNS.values()] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in table
-    )
+    """Rows of a summary as aligned text; `—` where there is nothing to say.
+
+    A model or task that is the same in every row stands above, and a column without any figure is
+    left out.
+    """
+    alike = [name for name in ABOVE if len({row[name] for row in rows}) == 1]
+    columns = {label: [_cell(row, name) for row in rows] for label, name in COLUMNS.items()}
+    shown = {
+        label: cells for label, cells in columns.items() if label not in alike and {*cells} - {NONE}
+    }
+    title = ", ".join(str(rows[0][name]) for name in alike)
+    table = aligned([list(shown), *zip(*shown.values(), strict=True)], left=len(shown))
+    return f"{title}\n{table}" if title else table
 
 
 def _cell(row: Row, name: str) -> str:
     value, interval = row.get(name), row.get(f"{name}_ci")
+    if name in row["too_few"]:
+        return f"too few (n={row['too_few'][name]})"
     if value is None:
-        return "—"
+        return NONE
     if name == "n" and row["n_scored"] != value:
         return f"{value} ({row['n_scored']} scored)"
     if name == "pairs":

@@ -31,6 +31,18 @@ def percent(share: float | None) -> str:
     return text if text == NONE else f"{text}{NBSP}%"
 
 
+def aligned(table: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Rows of text in columns, the first `left` of them flush left."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in table
+    )
+
+
 def interval(pair: Sequence[float] | None, digits: int = 2, scale: float = 1.0) -> str:
     """``[low, high]`` held together by a no-break space, empty for None."""
     if pair is None:
