@@ -1,7 +1,7 @@
 """One row of figures a method: what `summary.json` holds, from a run's files alone.
 
 Names and formulas are those of the glossary in `flybench/report/glossary.py`. A figure that the
-data cannot give is None, never 0.
+data cannot give is None, never 0; `too_few` names those that would rest on a tiny count.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from flybench.audit import AUDIT, audit
 from flybench.config import BASELINE, BASELINES
 from flybench.costs import LIMIT, bandwidth_limit, bytes_ratio, energy, round_costs
 from flybench.divergence import DIVERGENCE, divergence
+from flybench.few import without_tiny_ratios
 from flybench.frames import methods_of, round_frame, sample_frame
 from flybench.records import DRAFT_IDS, RunFolder
 from flybench.stats import (
@@ -57,6 +58,7 @@ def summarise(folder: RunFolder) -> list[Row]:
         row |= energy(samples)
         row |= dict.fromkeys(DIVERGENCE) if method == BASELINE else divergence(baseline, samples)
         row |= {"device": provenance["device"], "engine": provenance["engine"]}
+        row = without_tiny_ratios(row, samples)
         rows.append({name: _plain(value) for name, value in row.items()})
     return rows
 

@@ -8,6 +8,7 @@ run over samples. Every interval is a 95 % bootstrap over samples.
 from __future__ import annotations
 
 from flybench.core import Fate
+from flybench.few import COUNTED, FEWEST
 from flybench.report.glossary_costs import COSTS
 from flybench.report.glossary_entry import Entry
 
@@ -176,6 +177,14 @@ GLOSSARY: dict[str, Entry] = {
         "samples",
         "First divergences at which AR's own top-2 logit gap was below 0.125: a near tie that "
         "another order of additions can flip.",
+        digits=0,
+    ),
+    "too_few": Entry(
+        "too few",
+        "",
+        f"Ratios that are not given, with the count below the line, fewer than {FEWEST}: "
+        + "; ".join(f"{name} ({what})" for name, what in COUNTED.items())
+        + ".",
         digits=0,
     ),
     "device": Entry("device", "", "Hardware that decoded."),

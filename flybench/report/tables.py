@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from flybench.few import COUNTED
 from flybench.report.glossary import GLOSSARY
 from flybench.report.run import Arm, Run
 from flybench.report.text import NONE, interval, number
@@ -54,7 +55,7 @@ HEADLINE = (
 )
 PAIRED = ("retention_verdict", "pairs", "mcnemar_p")
 # Shown elsewhere: in a table of their own, or as the column's header.
-NOT_ALONE = ("metrics", "model", "task", "method")
+NOT_ALONE = ("metrics", "model", "task", "method", "too_few")
 
 
 def headline(runs: Sequence[Run]) -> Table:
@@ -119,7 +120,9 @@ def glossary() -> Table:
 def cell(row: Row, name: str) -> Cell:
     """A figure of the summary as text, its interval as a note."""
     value, entry = row[name], GLOSSARY[name]
-    if name in PAIRED and row["retention_ci"] is None:
+    if name in row["too_few"]:
+        return Cell(f"too few (n={row['too_few'][name]})", title=f"of {COUNTED[name]}")
+    if name in PAIRED and row["pairs"] is None:
         return Cell(NONE)  # no pair was judged, so there is nothing to resolve
     if name in PARTS:
         return Cell(" / ".join(str(count) for count in value) if value else NONE)

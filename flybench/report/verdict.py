@@ -14,6 +14,7 @@ from flybench.report.speed import speed
 from flybench.report.tables import Cell, cell
 from flybench.report.text import number, percent
 from flybench.stats import Pairs, samples_needed
+from flybench.summary import Row
 
 NUMBERS = ("speedup_throughput", "speedup_latency", "retention")
 BASELINE_NUMBERS = ("tokens_per_second", "accuracy")
@@ -37,7 +38,11 @@ def verdicts(run: Run) -> list[Verdict]:
 
 def _numbers(arm: Arm) -> dict[str, Cell]:
     names = BASELINE_NUMBERS if arm.method == "ar" else NUMBERS
-    return {name: cell(arm.row, name) for name in names if arm.row[name] is not None}
+    return {name: cell(arm.row, name) for name in names if _known(arm.row, name)}
+
+
+def _known(row: Row, name: str) -> bool:
+    return row[name] is not None or name in row["too_few"]
 
 
 def _findings(run: Run, arm: Arm) -> list[Finding]:
@@ -73,14 +78,20 @@ def _accuracy(run: Run, arm: Arm) -> Finding:
     counts = Pairs(*row["pairs"])
     ends = " to ".join(percent(end) for end in row["retention_ci"] or []) or "none"
     p, kept = row["mcnemar_p"], row["retention"]
-    retention = "undefined as AR solved none" if kept is None else percent(kept)
+    solved = counts.both + counts.lost
+    unknown = (
+        f"not given as AR solved too few (n={solved})" if solved else "undefined as AR solved none"
+    )
+    retention = unknown if kept is None else percent(kept)
     facts = (
         f"{pairs['correct'].sum():g}/{n} right against {pairs['correct_ar'].sum():g}/{n} for AR, "
         f"retention {retention} ({INTERVAL} {ends}), {counts.lost} lost and {counts.won} won "
         f"(McNemar p {'< 0.001' if p < 0.001 else f'= {p:.3f}'})."
     )
     if kept is None:
-        text = f"AR solved none of the judged samples, so there is no accuracy to keep: {facts}"
+        few = f"only {solved}" if solved else "none"
+        text = f"AR solved {few} of the judged samples, too few for a ratio: {facts}"
+        text += f" n = {n} is too small for a claim about accuracy." if n < TOO_SMALL else ""
         return Finding.of(f"accuracy {answer}", text, n)
     asked = f"the {percent(1 - run.margin)} that the margin asks for"
     text = {

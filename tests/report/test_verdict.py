@@ -113,6 +113,15 @@ def test_ar_solved_none(tmp_path: Path) -> None:
     assert "1/4 right against 0/4 for AR, retention undefined as AR solved none" in words(found)
 
 
+def test_a_tiny_count_gives_no_retention_and_says_so(tmp_path: Path) -> None:
+    found = verdict(tmp_path, 40, right=0.1, lose=[1])
+    assert "3/40 right against 4/40 for AR, retention not given as AR solved too few" in words(
+        found
+    )
+    assert found.numbers["retention"].text == "too few (n=4)"
+    assert found.findings[1].badge == "accuracy not resolved"
+
+
 def test_notes(tmp_path: Path) -> None:
     found = verdict(tmp_path, 3, warnings=["The GPU was shared."], judged="partly judged")
     assert found.notes[-1] == "The GPU was shared."
