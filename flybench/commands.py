@@ -45,6 +45,8 @@ def run_command(arguments: Sequence[str]) -> int:
         codes.append(sweep.run(run_config(tree)))
 
     _launch(request, job)
+    if closing := sweep.closing():
+        print(f"\n{closing}")
     return max(codes)
 
 

@@ -101,7 +101,18 @@ def cells(request: Request) -> list[RunConfig]:
         with initialize_config_dir(str(conf_dir()), version_base="1.3"):
             extra = [] if request.config_dir is None else [_search_path(request.config_dir)]
             trees = [compose("config", [*own, *extra]) for own in combinations]
-        return [run_config(tree) for tree in trees]
+        return _told_apart([run_config(tree) for tree in trees])
+
+
+def _told_apart(configs: list[RunConfig]) -> list[RunConfig]:
+    """The same cells, unless some are copies of others by another name."""
+    seeds = sorted({config.seed for config in configs if config.sampling.rule().greedy})
+    if len(seeds) > 1:
+        raise FlybenchError(
+            f"seed={','.join(map(str, seeds))} at sampling.temperature=0 would decode the same "
+            "tokens again: add sampling=t1 to draw them, or give one seed."
+        )
+    return configs
 
 
 def run_config(tree: DictConfig) -> RunConfig:

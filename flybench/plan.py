@@ -39,7 +39,8 @@ class Weights(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """A run that was checked. `key` hashes everything that decides its tokens.
+    """A run that was checked. `key` hashes everything that decides its tokens, `family` all of it
+    but the seed.
 
     `engine` is the one that runs, `engine_note` why it is not the one that `auto` prefers, and
     `max_length` the longest text in tokens that any sample can reach.
@@ -48,6 +49,7 @@ class Plan:
     config: RunConfig
     folder: RunFolder
     key: str
+    family: str
     device: torch.device
     task: Task
     prompts: Sequence[Prompt]
@@ -159,6 +161,7 @@ def make_plan(config: RunConfig) -> Plan:
         config=config,
         folder=RunFolder(Path(config.out).expanduser() / name),
         key=key,
+        family=digest({**identity, "seed": None}),
         device=device,
         task=task,
         prompts=prompts,

@@ -74,6 +74,8 @@ def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
         "device": device_name(plan.device),
         "engine": engine_label(plan.engine, plan.infos),
         "key": plan.key,
+        "family": plan.family,
+        "seed": config.seed,
         "retention_margin": config.retention_margin,
         "models": {
             "target": _model(plan.target),

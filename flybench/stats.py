@@ -8,7 +8,7 @@ for pairs), so that n right answers of n, or no discordant pair at all, never cl
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import comb
 from statistics import NormalDist
 from typing import Literal, NamedTuple
@@ -39,6 +39,13 @@ def bootstrap(
     `columns` are [n] arrays of per-sample numbers; the statistic gets one array of `resamples`
     sums for each. None for fewer than two samples, where nothing can be said.
     """
+    return percentiles(resample(statistic, *columns, resamples=resamples))
+
+
+def resample(
+    statistic: Callable[..., Floats], *columns: ArrayLike, resamples: int = RESAMPLES
+) -> Floats | None:
+    """The values behind `bootstrap`'s interval [resamples]; None for fewer than two samples."""
     table = np.stack([np.asarray(column, dtype=float) for column in columns], axis=1)
     if len(table) < 2:
         return None
@@ -48,11 +55,14 @@ def bootstrap(
     rows, times = np.unique(table, axis=0, return_counts=True)
     counts = rng.multinomial(len(table), times / len(table), size=resamples)
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = statistic(*(counts @ rows).T)
-    values = values[np.isfinite(values)]
-    if not len(values):
+        return statistic(*(counts @ rows).T)
+
+
+def percentiles(values: Floats | None) -> Interval | None:
+    """The middle 95 % of what is finite; None if nothing is."""
+    if values is None or not np.isfinite(values).any():
         return None
-    low, high = np.quantile(values, [0.025, 0.975])
+    low, high = np.quantile(values[np.isfinite(values)], [0.025, 0.975])
     return Interval(float(low), float(high))
 
 
@@ -97,6 +107,21 @@ def mcnemar(lost: int, won: int) -> float:
     total = lost + won
     tail = sum(comb(total, k) for k in range(min(lost, won) + 1)) / 2**total
     return min(1.0, 2 * tail)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down correction: p-values of a family, each adjusted for the size of the family.
+
+    The smallest is multiplied by the number of tests, the next by one less and so on; none falls
+    below the one before it, or exceeds 1. Rejecting below 5 % then errs at all in 5 % of families.
+    """
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    adjusted = [0.0] * len(p_values)
+    reached = 0.0
+    for rank, place in enumerate(order):
+        reached = max(reached, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = reached
+    return adjusted
 
 
 class Pairs(NamedTuple):

@@ -27,6 +27,7 @@ from flybench.provenance import open_folder
 from flybench.ranks import from_leader, join, rank
 from flybench.records import RunFolder
 from flybench.report.headline import headline
+from flybench.report.together import together
 from flybench.run import Asked, Loaded, generate, pending
 from flybench.scoring import score_run
 from flybench.summary import Row, write_summary
@@ -46,6 +47,7 @@ class Sweep:
         self._plans: list[Plan | Exception] = []
         self._decoded: set[int] = set()
         self._loaded: tuple[Weights, Loaded] | None = None
+        self._finished: dict[Path, RunFolder] = {}
 
     def run(self, config: RunConfig) -> int:
         """One cell from checks to summary, as an exit code; an error ends this cell alone."""
@@ -67,12 +69,17 @@ class Sweep:
                 raise
             print(f"flybench: {explain(error)}", file=sys.stderr)
             return 2
+        self._finished[plan.folder.path] = plan.folder
         print(headline(rows))
         failed = sum(row["n_error"] for row in rows)
         print(f"\n{plan.folder.path}\nReport: flybench report {plan.folder.path}")
         if failed:
             print(f"{failed} sample(s) failed; the same command tries them again.", file=sys.stderr)
         return 1 if failed else 0
+
+    def closing(self) -> str:
+        """What only the cells together say, as text; empty where that is nothing."""
+        return together(list(self._finished.values()))
 
     def _number(self, config: RunConfig) -> int:
         """Which cell this is; all are planned before the first one runs."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from flybench.compose import cells, parse_request
 from flybench.config import (
     DraftConfig,
     MethodConfig,
@@ -305,3 +306,10 @@ def test_a_baseline_is_repeated_once_at_most_and_keeps_its_name() -> None:
     with pytest.raises(FlybenchError, match="baseline.repeat=2") as reserved:
         RunConfig.from_tree(tree(method={"name": "ar_again"}))
     assert_one_sentence(reserved.value)
+
+
+def test_seeds_of_a_greedy_sweep_are_refused() -> None:
+    with pytest.raises(FlybenchError, match="seed=0,1 at sampling.temperature=0") as refused:
+        cells(parse_request(["-m", "model=random", "seed=0,1"]))
+    assert_one_sentence(refused.value)
+    assert len(cells(parse_request(["-m", "model=random", "seed=0,1", "sampling=t1"]))) == 2

@@ -13,6 +13,7 @@ from flybench.stats import (
     Pairs,
     accuracy_interval,
     bootstrap,
+    holm,
     mcnemar,
     ratio,
     retention_interval,
@@ -180,6 +181,27 @@ def test_mcnemar_equals_the_exact_binomial_test() -> None:
 
 def test_mcnemar_without_discordant_pairs_is_one() -> None:
     assert mcnemar(0, 0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("raw", "adjusted"),
+    [
+        ([], []),
+        ([0.04], [0.04]),
+        ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),
+        ([0.02, 0.02, 0.02], [0.06, 0.06, 0.06]),
+        ([0.6, 0.9], [1.0, 1.0]),
+        ([0.0001, 0.0058, 0.0132, 0.0289, 0.0498], [0.0005, 0.0232, 0.0396, 0.0578, 0.0578]),
+    ],
+)
+def test_holm_by_hand(raw: list[float], adjusted: list[float]) -> None:
+    assert holm(raw) == pytest.approx(adjusted)
+
+
+def test_holm_errs_in_one_family_of_twenty() -> None:
+    families = np.random.default_rng(14).random((4000, 8))
+    errors = np.mean([min(holm(list(family))) < 0.05 for family in families])
+    assert 0.04 <= errors <= 0.06
 
 
 def test_mcnemar_of_many_discordant_pairs() -> None:

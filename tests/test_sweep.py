@@ -193,3 +193,14 @@ def test_cells_of_one_folder_each_get_their_samples(swept: str, records: int) ->
     last = float(swept.rpartition(",")[2])
     if "margin" in swept:
         assert found.provenance()["retention_margin"] == last
+
+
+def test_the_end_of_a_sweep_pools_its_seeds(capsys: pytest.CaptureFixture[str]) -> None:
+    seeds = ["method=spd", "method.k=7", "sampling=t1", "seed=0,1"]
+    assert main(["run", "-m", *SMALL, *seeds]) == 0
+    said = capsys.readouterr().out
+    assert "Across seeds: spd on demo, random. Seeds 0, 1" in said
+    paths = list(Path("results").glob("random-spd-*"))
+    about = [RunFolder(path).provenance() for path in paths]
+    assert {known["seed"] for known in about} == {0, 1}
+    assert len({known["family"] for known in about}) == 1 and len(paths) == 2

@@ -65,6 +65,32 @@ GLOSSARY: dict[str, Entry] = {
         "methods equally accurate.",
         digits=3,
     ),
+    "holm_p": Entry(
+        "McNemar p, corrected",
+        "",
+        "McNemar p after Holm's step-down correction for every test of accuracy in the report: one "
+        "a run and method.",
+        digits=3,
+    ),
+    "pooled": Entry(
+        "pooled",
+        "",
+        "A figure of the answers of all seeds together. Its interval resamples samples with all "
+        "their seeds, and by seeds what is common to the samples of one.",
+    ),
+    "between_seeds": Entry(
+        "between seeds",
+        "",
+        "Standard deviation of one run's figure from seed to seed, on the same samples.",
+        digits=3,
+    ),
+    "between_samples": Entry(
+        "between samples",
+        "",
+        "Standard error of one run's figure for the samples that were asked: √((MS_samples − "
+        "MS_rest) / (S·n)) of a two-way analysis of variance, so that the draws' share is out.",
+        digits=3,
+    ),
     "truncation_rate": Entry(
         "hit the cap", "%", "Samples cut off at the length cap / samples.", 100, 1
     ),

@@ -80,7 +80,7 @@ def _caps(run: Run, arm: Arm) -> str:
 
 
 def _loops(run: Run, arm: Arm) -> str:
-    pairs = run.baseline.join(arm.samples, how="inner", lsuffix="_ar")
+    pairs = run.paired(arm)
     own, plain = (ratio(pairs[f"looped{end}"], pairs[f"tokens{end}"]) or 0 for end in ("", "_ar"))
     if own - plain <= LOOPS_WORRY:
         return ""

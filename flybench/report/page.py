@@ -12,7 +12,18 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from flybench.report import cards, costs, figures, floor, provenance, samples, scatter, tables
+from flybench.report import (
+    across,
+    cards,
+    costs,
+    family,
+    figures,
+    floor,
+    provenance,
+    samples,
+    scatter,
+    tables,
+)
 from flybench.report.glossary import GLOSSARY
 from flybench.report.plot import Plot
 from flybench.report.run import Arm, Run
@@ -40,6 +51,9 @@ class Page(NamedTuple):
     verdicts: list[Verdict]
     headline: Table
     floors: list[Table]
+    families: list[Table]
+    seeds: list[Table]
+    seed_notes: list[str]
     everything: Table
     speed: list[Plot]
     acceptance: list[Plot]
@@ -72,6 +86,9 @@ def page(runs: Sequence[Run]) -> Page:
         verdicts=[verdict for run in runs for verdict in verdicts(run)],
         headline=tables.headline(runs),
         floors=_present([floor.table(runs)]),
+        families=_present([family.table(runs)]),
+        seeds=across.tables(runs),
+        seed_notes=across.notes(runs),
         everything=tables.everything(runs),
         speed=scatter.speed_against_retention(runs),
         acceptance=list(_acceptance(drafting)),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -14,6 +14,7 @@ from flybench.config import BASELINES, REPEAT
 from flybench.core import Record, Score
 from flybench.frames import card_frame, round_frame, sample_frame
 from flybench.records import Key, RunFolder
+from flybench.stats import holm
 from flybench.summary import Row, summarise
 
 
@@ -42,9 +43,19 @@ class CachedFolder(RunFolder):
         return super().scores()
 
 
+class Corrected(NamedTuple):
+    """McNemar's p after Holm's correction for so many tests."""
+
+    p: float
+    tests: int
+
+
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """One method of one run; `row` is its row of the summary."""
+    """One method of one run; `row` is its row of the summary.
+
+    `holm` is its test of accuracy as one of a family; None where there is no other.
+    """
 
     label: str
     row: Row
@@ -52,6 +63,7 @@ class Arm:
     rounds: pd.DataFrame
     cards: pd.DataFrame
     failed: list[Record]
+    holm: Corrected | None = None
 
     @property
     def method(self) -> str:
@@ -111,6 +123,10 @@ class Run:
         """Samples that AR or `arm` finished: columns of the arm, and AR's as NAME_ar."""
         return self.baseline.join(arm.samples, how="outer", lsuffix="_ar")
 
+    def paired(self, arm: Arm) -> pd.DataFrame:
+        """Samples that both finished, columns as in `joined`."""
+        return self.baseline.join(arm.samples, how="inner", lsuffix="_ar")
+
     def judged(self, arm: Arm) -> pd.DataFrame:
         """The pairs that were judged: columns `correct_ar` and `correct`."""
         return self.joined(arm)[["correct_ar", "correct"]].dropna()
@@ -120,9 +136,10 @@ def load(folders: Sequence[RunFolder]) -> list[Run]:
     """Read the folders; arms of the same method, task and model are told apart by folder."""
     cached = [CachedFolder(folder.path) for folder in folders]
     rows = [summarise(folder) for folder in cached]
+    corrected = _corrected(rows)
     seen = Counter(_cell(row) for table in rows for row in table)
     runs = []
-    for folder, table in zip(cached, rows, strict=True):
+    for number, (folder, table) in enumerate(zip(cached, rows, strict=True)):
         arms = [
             Arm(
                 label=_cell(row) + (f" ({folder.path.name})" if seen[_cell(row)] > 1 else ""),
@@ -135,11 +152,26 @@ def load(folders: Sequence[RunFolder]) -> list[Run]:
                     for record in folder.records().values()
                     if record.method == row["method"] and record.error
                 ],
+                holm=corrected.get((number, row["method"])),
             )
             for row in table
         ]
         runs.append(Run(folder, arms))
     return runs
+
+
+def _corrected(rows: Sequence[list[Row]]) -> dict[tuple[int, str], Corrected]:
+    """Corrected tests by the number of the run and the method; empty for fewer than two."""
+    tests = {
+        (number, row["method"]): row["mcnemar_p"]
+        for number, table in enumerate(rows)
+        for row in table
+        if row["method"] not in BASELINES and row["mcnemar_p"] is not None
+    }
+    if len(tests) < 2:
+        return {}
+    adjusted = holm(list(tests.values()))
+    return {key: Corrected(p, len(tests)) for key, p in zip(tests, adjusted, strict=True)}
 
 
 def _cell(row: Row) -> str:

@@ -110,7 +110,7 @@ def flips(run: Run, arm: Arm) -> Table | None:
 
 def categories(run: Run, arm: Arm) -> Table | None:
     """Accuracy and speed by category over paired samples; None for a single category."""
-    pairs = run.baseline.join(arm.samples, how="inner", lsuffix="_ar")
+    pairs = run.paired(arm)
     groups = list(pairs.groupby("category"))
     if len(groups) < 2:
         return None

@@ -56,7 +56,7 @@ def _grown(row: Row) -> str:
 
 def _lengths(run: Run, arm: Arm) -> str:
     """What a speed-up must be read with: lengths, cuts at the cap and loops, beside AR's."""
-    pairs = run.baseline.join(arm.samples, how="inner", lsuffix="_ar")
+    pairs = run.paired(arm)
     capped, capped_ar = (percent(pairs[name].mean()) for name in ("capped", "capped_ar"))
     loops, loops_ar = (
         percent(ratio(pairs[f"looped{end}"], pairs[f"tokens{end}"])) for end in ("", "_ar")

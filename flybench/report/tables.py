@@ -9,7 +9,7 @@ from typing import NamedTuple
 from flybench.few import COUNTED
 from flybench.report.glossary import GLOSSARY
 from flybench.report.run import Arm, Run
-from flybench.report.text import NONE, interval, number
+from flybench.report.text import NBSP, NONE, aligned, interval, number
 from flybench.summary import PARTS, Row
 
 
@@ -138,6 +138,13 @@ def cell(row: Row, name: str) -> Cell:
     ends = row.get(f"{name}_ci")
     slower = name.startswith("speedup_") and ends is not None and ends[1] < 1
     return Cell(text, f"slower {note}", "slower") if slower else Cell(text, note)
+
+
+def plain(table: Table) -> str:
+    """A table as aligned text for a terminal, its caption first."""
+    head = [one.label + (f" ({one.unit})" if one.unit else "") for one in table.columns]
+    rows = [[" ".join(filter(None, (one.text, one.note))) for one in row] for row in table.rows]
+    return f"{table.caption}\n{aligned([head, *rows])}".replace(NBSP, " ")
 
 
 def _arms(runs: Sequence[Run]) -> list[Arm]:

@@ -1,0 +1,38 @@
+"""Several tests of accuracy are corrected together, and the verdict quotes the corrected one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flybench.report import family
+from flybench.report.run import load
+from flybench.report.verdict import verdicts
+from tests.report.synthetic import write_run
+
+
+def test_a_family_of_three(tmp_path: Path) -> None:
+    lost = {"a": range(6), "b": range(7), "c": range(1)}
+    runs = load(
+        [
+            write_run(tmp_path / name, 40, method=name, lose=lose, repeat=True)
+            for name, lose in lost.items()
+        ]
+    )
+    table = family.table(runs)
+    assert table is not None
+    assert "a family of 3 tests" in table.caption
+    found = [[cell.text for cell in row[2:]] for row in table.rows]
+    assert found == [
+        ["0.031", "0.062", "no"],
+        ["0.016", "0.047", "less accurate"],
+        ["1.000"] * 2 + ["no"],
+    ]
+    [verdict] = verdicts(runs[0])
+    assert "McNemar p = 0.062 after Holm's correction for 3 tests, = 0.031 raw" in (
+        verdict.findings[1].text
+    )
+
+
+def test_one_test_is_no_family(tmp_path: Path) -> None:
+    runs = load([write_run(tmp_path / "run", 40)])
+    assert family.table(runs) is None and runs[0].compared[0].holm is None
