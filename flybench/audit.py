@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -69,7 +68,10 @@ def classify(text: str, preferred: str) -> str:
     return "function word" if all(word in FUNCTION_WORDS for word in words) else "other"
 
 
-AUDIT = ("loose_classes", "loose_improbable", "loose_opening", "loose_flips")
+AUDIT = (
+    *("loose_classes", "loose_improbable", "loose_opening", "loose_flips"),
+    "loose_harmful",
+)
 
 
 def audit(samples: pd.DataFrame, baseline: pd.DataFrame) -> dict[str, Any]:
@@ -89,16 +91,20 @@ def audit(samples: pd.DataFrame, baseline: pd.DataFrame) -> dict[str, Any]:
         "loose_classes": {name: 1000 * counts[name] / emitted for name in CLASSES if counts[name]},
         "loose_improbable": sum(unlikely) / len(unlikely) if unlikely else None,
         "loose_opening": sum(early) / len(early) if early else None,
-        "loose_flips": _flips(samples, baseline),
+        **_flips(samples, baseline),
     }
 
 
-def _flips(samples: pd.DataFrame, baseline: pd.DataFrame) -> Sequence[int] | None:
-    """Judged pairs that were lost, and that were won, in an answer with loose tokens."""
+def _flips(samples: pd.DataFrame, baseline: pd.DataFrame) -> dict[str, Any]:
+    """Judged pairs that were lost, and that were won, in an answer with loose tokens; and how many
+    of these tokens precede the fact that came out wrong."""
     pairs = samples.join(baseline[["correct"]], rsuffix="_ar").dropna(
         subset=["correct", "correct_ar"]
     )
     if not len(pairs):
-        return None
+        return {"loose_flips": None, "loose_harmful": None}
     loose, change = pairs["loose"] > 0, pairs["correct"] - pairs["correct_ar"]
-    return [int((loose & (change < 0)).sum()), int((loose & (change > 0)).sum())]
+    return {
+        "loose_flips": [int((loose & (change < 0)).sum()), int((loose & (change > 0)).sum())],
+        "loose_harmful": sum(map(len, pairs["before_fact"][change < 0])),
+    }

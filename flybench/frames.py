@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from flybench.config import BASELINES
-from flybench.core import Generation, Record, Score
+from flybench.core import Generation, Loosened, Record, Score
 from flybench.records import RunFolder
 from flybench.repetition import looped
 
@@ -37,6 +37,7 @@ SAMPLE_COLUMNS = {
     "ids": "object",
     "margins": "object",
     "loosened": "object",
+    "before_fact": "object",
 }
 
 
@@ -46,7 +47,9 @@ def sample_frame(folder: RunFolder, method: str) -> pd.DataFrame:
     Turns of one conversation are added up; `ids`, `margins` and `loosened` run through all of them,
     places counted within a turn; `looped` counts the tokens in loops; `ttft_s` is the first turn's;
     `cached` adds up the tokens in the target's cache over rounds; `correct` is NaN where nothing
-    judges the sample, `energy_j` and `throttled` (0 or 1) where no card says.
+    judges the sample, `energy_j` and `throttled` (0 or 1) where no card says; `before_fact` has the
+    loose tokens that precede the end of what the scorer read out of the last turn, or all of them
+    where it read nothing that stands there.
     """
     scores = folder.scores()
     rows = {
@@ -113,7 +116,18 @@ def _sample(record: Record, score: Score | None) -> dict[str, Any]:
         "ids": [token for turn in turns for token in turn.ids],
         "margins": [margin for turn in turns for margin in turn.margins],
         "loosened": [token for turn in turns for token in turn.loosened],
+        "before_fact": _before_fact(turns, score),
     }
+
+
+def _before_fact(turns: list[Generation], score: Score | None) -> list[Loosened]:
+    *earlier, last = turns
+    read = score.extracted if score else None
+    place = last.text.rfind(read) if read else -1
+    end = place + len(read) if read and place >= 0 else len(last.text)
+    late = [token for token in last.loosened if token.start is not None and token.start >= end]
+    before = [token for token in last.loosened if token not in late]
+    return [token for turn in earlier for token in turn.loosened] + before
 
 
 def _cached(turn: Generation) -> int:

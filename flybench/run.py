@@ -220,6 +220,7 @@ def converse(plan: Plan, prompt: Prompt, decoder: Decoder, salt: str = "") -> li
 
 
 def _spelled(plan: Plan, generation: Generation, token: Loosened) -> Loosened:
-    """With the texts of the token and of what the target preferred."""
-    own, preferred = generation.ids[token.place], token.opinion.preferred
-    return replace(token, text=plan.chat.spell([own]), preferred_text=plan.chat.spell([preferred]))
+    """With the texts of the token and of what the target preferred, and where it stands."""
+    spell, before = plan.chat.spell, generation.ids[: token.place]
+    texts = spell([generation.ids[token.place]]), spell([token.opinion.preferred])
+    return replace(token, text=texts[0], preferred_text=texts[1], start=len(spell(before)))

@@ -52,7 +52,11 @@ def samples() -> pd.DataFrame:
     rows = [[loosened(7, 0.4), loosened(30, 0.05, " 3")], [], [loosened(8, 0.2)], []]
     counts = [len(row) for row in rows]
     return frame(
-        loosened=rows, loose=counts, tokens=[100] * 4, correct=[0.0, 1.0, 1.0, float("nan")]
+        loosened=rows,
+        before_fact=[rows[0][:1], *rows[1:]],
+        loose=counts,
+        tokens=[100] * 4,
+        correct=[0.0, 1.0, 1.0, float("nan")],
     )
 
 
@@ -63,11 +67,12 @@ def test_figures_of_a_method(samples: pd.DataFrame) -> None:
         "loose_improbable": pytest.approx(1 / 3),
         "loose_opening": 0.25,
         "loose_flips": [1, 1],
+        "loose_harmful": 1,
     }
 
 
 def test_without_loose_tokens_there_is_no_share(samples: pd.DataFrame) -> None:
-    samples = samples.assign(loosened=[[]] * 4, loose=0)
+    samples = samples.assign(loosened=[[]] * 4, before_fact=[[]] * 4, loose=0)
     found = audit(samples, frame(correct=[1.0, 1.0, 0.0, 1.0]))
     assert (found["loose_classes"], found["loose_improbable"]) == ({}, None)
     assert found["loose_flips"] == [0, 0]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from flybench.core import Loosened, Opinion, Record, Score
 from flybench.frames import SAMPLE_COLUMNS, card_frame, methods_of, round_frame, sample_frame
 from flybench.records import RunFolder
 from tests.reference import hand_built
@@ -83,6 +84,32 @@ def test_cards_have_a_row_each(folder: RunFolder) -> None:
     assert list(zip(frame["sample_id"], frame["index"], strict=True)) == [("s1", 0), ("s1", 1)]
     assert list(frame["power_w"]) == [600.0, 300.0]
     assert len(card_frame(folder, "fly")) == 0
+
+
+def loosened(place: int, start: int | None) -> Loosened:
+    return Loosened(place, Opinion(5, 0.1, 0.5, 2, 1.0), " big", " large", start)
+
+
+@pytest.mark.parametrize(
+    ("extracted", "places"),
+    [("19", [0, 1, 2, 4]), ("12", [0, 1, 2, 3, 4]), (None, [0, 1, 2, 3, 4]), ("It", [0, 4])],
+)
+def test_loose_tokens_before_the_fact(
+    tmp_path: Path, extracted: str | None, places: list[int]
+) -> None:
+    """The fact ends after 8 characters; an earlier turn precedes all, as what has no place does."""
+    first, last = (
+        replace(turn, text="It is 19 or so.") for turn in hand_built.fly_records()[0].turns
+    )
+    first = replace(first, loosened=[loosened(0, 40)])
+    last = replace(
+        last, loosened=[loosened(1, 3), loosened(2, 6), loosened(3, 9), loosened(4, None)]
+    )
+    record = Record("s1", "fly", "", 0, "", [first, last])
+    score = Score("s1", "fly", 0.0, {}, extracted)
+    folder = hand_built.write(tmp_path, [record], [score])
+    found = sample_frame(folder, "fly").loc["s1", "before_fact"]
+    assert [token.place for token in found] == places
 
 
 def test_rounds_keep_their_order_and_place(folder: RunFolder) -> None:

@@ -32,12 +32,14 @@ class Prompt:
 @dataclass(frozen=True)
 class Loosened:
     """A token of an answer, at `place` from 0, that only a loose rule kept, and the target's
-    opinion of it; the texts are the token's own and that of the target's favourite."""
+    opinion of it; the texts are the token's own and that of the target's favourite, `start` is how
+    many characters of the answer precede it (None in older records)."""
 
     place: int
     opinion: Opinion
     text: str = ""
     preferred_text: str = ""
+    start: int | None = None
 
 
 @dataclass(frozen=True)

@@ -182,6 +182,13 @@ GLOSSARY: dict[str, Entry] = {
         "Judged pairs that the method lost / won where its answer has loose tokens.",
         digits=0,
     ),
+    "loose_harmful": Entry(
+        "harmful acceptances",
+        "tokens",
+        "Loose tokens of answers that the method got wrong and AR right, up to the end of what the "
+        "scorer read, or in the whole answer where it read nothing that stands there.",
+        digits=0,
+    ),
     "ms_per_round": Entry(
         "time per round",
         "ms",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flybench.report import floor
+from flybench.report.finding import count
 from flybench.report.run import Arm, Run
 from flybench.report.text import number, percent
 from flybench.stats import ratio
@@ -17,6 +18,7 @@ def notes(run: Run, arm: Arm) -> list[str]:
         _rule(run, arm),
         _divergences(run, arm),
         floor.note(run, arm),
+        _harm(arm),
         _failures(arm),
         _caps(run, arm),
         _loops(run, arm),
@@ -60,6 +62,18 @@ def _divergences(run: Run, arm: Arm) -> str:
     if ties == parted:
         return f"{text}."
     return f"{text}, the rest hint at a fault or at coarse arithmetic, since the rule is exact."
+
+
+def _harm(arm: Arm) -> str:
+    harmful = arm.row["loose_harmful"]
+    if not harmful:
+        return ""
+    stand = "1 loose token stands" if harmful == 1 else f"{harmful} loose tokens stand"
+    answers = arm.row["loose_flips"][0]
+    return (
+        f"{stand} before a fact that only AR got right, in {count(answers, 'answer')}: they are "
+        "listed with the samples."
+    )
 
 
 def _failures(arm: Arm) -> str:

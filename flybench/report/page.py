@@ -19,6 +19,7 @@ from flybench.report import (
     family,
     figures,
     floor,
+    harm,
     provenance,
     samples,
     scatter,
@@ -65,6 +66,7 @@ class Page(NamedTuple):
     rules: list[Table]
     categories: list[Table]
     flips: list[Table]
+    harm: list[Table]
     samples: list[Table]
     failures: list[Table]
     origins: list[Origin]
@@ -104,6 +106,7 @@ def page(runs: Sequence[Run]) -> Page:
         rules=_present([tables.rules(runs)]),
         categories=_per_arm(runs, samples.categories),
         flips=_per_arm(runs, samples.flips),
+        harm=_per_arm(runs, harm.table),
         samples=_per_arm(runs, samples.samples),
         failures=_present([tables.failures(runs)]),
         origins=[_origin(run) for run in runs],

@@ -15,8 +15,14 @@ FENCE = re.compile(r"^[ \t]*```[ \t]*(\w*)[^\n]*\n(.*?)(?:^[ \t]*```|\Z)", re.DO
 
 def last_number(text: str) -> Decimal | None:
     """The last number before any invented next question, thousands separators removed."""
+    found = last_number_text(text)
+    return None if found is None else as_number(found)
+
+
+def last_number_text(text: str) -> str | None:
+    """The same number as it is written."""
     found = NUMBER.findall(NEXT_QUESTION.split(text, maxsplit=1)[0])
-    return as_number(found[-1]) if found else None
+    return str(found[-1]) if found else None
 
 
 def as_number(text: str) -> Decimal | None:

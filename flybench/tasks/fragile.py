@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from flybench.config import TaskConfig
 from flybench.core import Prompt, Record, Score
-from flybench.tasks.answers import as_number, last_number
+from flybench.tasks.answers import as_number, last_number, last_number_text
 from flybench.tasks.base import Judged, RowTask, row_of
 
 EACH = 30  # items of a group
@@ -36,7 +36,7 @@ CITIES = ("Oslo", "Porto", "Lima", "Kyoto", "Tunis", "Quito")
 
 
 class Item(NamedTuple):
-    """A question, how its answer is read (a key of `RIGHT`), and the answer."""
+    """A question, how its answer is read (a key of `READ`), and the answer."""
 
     question: str
     rule: str
@@ -127,28 +127,39 @@ GROUPS: dict[str, Callable[[random.Random], Item]] = {
 }
 
 
-def _number(text: str, answer: str) -> bool:
-    return last_number(text) == as_number(answer)
+class Reading(NamedTuple):
+    """What stands in an answer as its fact, word for word, and whether that is right."""
+
+    right: bool
+    found: str | None = None
 
 
-def _exact(text: str, answer: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text) is not None
+def _number(text: str, answer: str) -> Reading:
+    return Reading(last_number(text) == as_number(answer), last_number_text(text))
 
 
-def _colours(text: str, answer: str) -> bool:
-    named = {word for word in re.findall(r"[a-z]+", text.lower()) if word in COLOURS}
-    return named == set(answer.split())
+def _exact(text: str, answer: str) -> Reading:
+    found = re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text)
+    return Reading(found is not None, found and found.group())
 
 
-def _json(text: str, answer: str) -> bool:
+def _colours(text: str, answer: str) -> Reading:
+    words = [word for word in re.finditer(r"[a-z]+", text.lower()) if word.group() in COLOURS]
+    right = {word.group() for word in words} == set(answer.split())
+    return Reading(right, text[words[0].start() : words[-1].end()] if words else None)
+
+
+def _json(text: str, answer: str) -> Reading:
+    start = text.find("{")
     try:
-        found, _ = json.JSONDecoder().raw_decode(text[text.index("{") :])
+        found, length = json.JSONDecoder().raw_decode(text[max(start, 0) :])
     except (ValueError, RecursionError):
-        return False
-    return bool(found == json.loads(answer))
+        return Reading(False)
+    right = start >= 0 and bool(found == json.loads(answer))
+    return Reading(right, text[start : start + length] if start >= 0 else None)
 
 
-RIGHT: dict[str, Callable[[str, str], bool]] = {
+READ: dict[str, Callable[[str, str], Reading]] = {
     "number": _number,
     "exact": _exact,
     "colours": _colours,
@@ -183,6 +194,9 @@ class FragileTask(RowTask):
 
     def score(self, record: Record) -> Score:
         row, text = row_of(self._rows, record), record.turns[-1].text
-        right = float(RIGHT[row["rule"]](text, row["answer"]))
+        reading = READ[row["rule"]](text, row["answer"])
+        right = float(reading.right)
         reason = "" if right else f"not {row['answer']}"
-        return Score(record.sample_id, record.method, right, {"exact": right}, None, reason)
+        return Score(
+            record.sample_id, record.method, right, {"exact": right}, reading.found, reason
+        )

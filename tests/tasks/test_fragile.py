@@ -37,6 +37,20 @@ def test_the_answer_is_right_and_a_slip_is_wrong(sample: str) -> None:
     assert TASK.score(answered(sample, "")).correct == 0
 
 
+@pytest.mark.parametrize(
+    ("sample", "text", "read"),
+    [
+        ("digits-00", "Of 3 invoices, 1,204 euros.", "1,204"),
+        ("copies-00", "I cannot.", None),
+        ("negations-00", "The Red and the blue one.", "Red and the blue"),
+        ("records-00", 'So: {"city": "Oslo"} it is', '{"city": "Oslo"}'),
+        ("records-00", "[1]", None),
+    ],
+)
+def test_what_was_read_stands_in_the_answer(sample: str, text: str, read: str | None) -> None:
+    assert TASK.score(answered(sample, text)).extracted == read
+
+
 def test_chains_come_out_as_they_are_told() -> None:
     for sample, row in TASK._rows.items():
         if sample.startswith("chains"):
