@@ -23,7 +23,7 @@ SPEEDUPS = {
     "speedup_throughput": "speed-up in throughput",
     "speedup_latency": "speed-up in time to answer",
 }
-WORDS = {True: "beyond the floor", False: "within the floor", None: ""}
+WORDS = {True: "beyond the floor", False: "not beyond the floor", None: ""}
 
 
 class Count(NamedTuple):
@@ -75,7 +75,7 @@ def note(run: Run, arm: Arm) -> str:
         side: ", ".join(what for what, beyond in found.items() if beyond is side) or "nothing"
         for side in (True, False)
     }
-    return f"{text} Beyond it {arm.method} has: {sides[True]}. Within it: {sides[False]}."
+    return f"{text} Beyond it {arm.method} has: {sides[True]}. Not beyond it: {sides[False]}."
 
 
 def _rows(run: Run, repeat: Arm) -> list[list[Cell]]:

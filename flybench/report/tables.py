@@ -59,14 +59,18 @@ NOT_ALONE = ("metrics", "model", "task", "method", "too_few")
 
 
 def headline(runs: Sequence[Run]) -> Table:
-    """One row a run and method, with the main figures."""
+    """One row a run and method, with the main figures; a task or model of all is in the caption."""
+    arms = [arm.row for run in runs for arm in run.arms]
+    alike = [name for name in ("task", "model") if len({row[name] for row in arms}) == 1]
+    names = [name for name in HEADLINE if name not in alike]
     rows = []
     for run in runs:
         for arm in run.arms:
             head = Cell(arm.method, run.name if len(runs) > 1 else "")
-            rows.append([head, *(cell(arm.row, name) for name in HEADLINE[1:])])
-    caption = "Main figures, one row a run and method; 95\u00a0% intervals in brackets"
-    return Table(caption, [Column.of(name) for name in HEADLINE], rows)
+            rows.append([head, *(cell(arm.row, name) for name in names[1:])])
+    place = "".join(f"{arms[0][name]}, " for name in alike)
+    caption = f"{place}main figures, one row a run and method; 95\u00a0% intervals in brackets"
+    return Table(caption, [Column.of(name) for name in names], rows)
 
 
 def everything(runs: Sequence[Run]) -> Table:
