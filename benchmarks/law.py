@@ -188,7 +188,7 @@ def measure(rule: Rule, pair: Pair, draws: int, seed: int) -> dict[str, Any]:
     """One rule in one context: its distance, the floor's mean and upper end, and an interval."""
     generator, rng = torch.Generator().manual_seed(seed), np.random.default_rng(seed)
     parts = [first_two(rule, pair, CHUNK, generator) for _ in range(max(draws // CHUNK, 1))]
-    counts = sum(part[0] for part in parts).double().numpy()
+    counts = torch.stack([part[0] for part in parts]).sum(0).double().numpy()
     law, size = pair.law().numpy(), int(counts.sum())
     law = law / law.sum()
     tv = float(distance(law, counts))
