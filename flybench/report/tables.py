@@ -125,7 +125,8 @@ def cell(row: Row, name: str) -> Cell:
     """A figure of the summary as text, its interval as a note."""
     value, entry = row[name], GLOSSARY[name]
     if name in row["too_few"]:
-        return Cell(f"too few (n={row['too_few'][name]})", title=f"of {COUNTED[name]}")
+        text, what = f"too few (n={row['too_few'][name]})", f"of {COUNTED[name]}"
+        return Cell(text, kind="words", title=what)
     if name in PAIRED and row["pairs"] is None:
         return Cell(NONE)  # no pair was judged, so there is nothing to resolve
     if name in PARTS:
