@@ -97,11 +97,14 @@ def audit(samples: pd.DataFrame, baseline: pd.DataFrame) -> dict[str, Any]:
 
 def _flips(samples: pd.DataFrame, baseline: pd.DataFrame) -> dict[str, Any]:
     """Judged pairs that were lost, and that were won, in an answer with loose tokens; and how many
-    of these tokens precede the fact that came out wrong."""
+    of these tokens precede the fact that came out wrong.
+
+    None where nothing judged them, or grades did, which are no right or wrong.
+    """
     pairs = samples.join(baseline[["correct"]], rsuffix="_ar").dropna(
         subset=["correct", "correct_ar"]
     )
-    if not len(pairs):
+    if not len(pairs) or pairs["graded"].any():
         return {"loose_flips": None, "loose_harmful": None}
     loose, change = pairs["loose"] > 0, pairs["correct"] - pairs["correct_ar"]
     return {

@@ -15,11 +15,12 @@ from flybench import __version__
 
 USAGE = """flybench: how much faster, how much of the accuracy is kept, and how sure
 
-  flybench run [-m] [model=NAME] [method=NAME] [task=NAME] [key=value …]
+  flybench run [-m] [model=NAME] [method=NAME] [task=NAME] [judge=NAME] [key=value …]
                             decode with AR and the method, score, summarise
                             -m sweeps comma-separated values, one run a combination
                             --config-dir DIR adds your own conf files
-  flybench score RUN…       score the records of runs again, without a model
+  flybench score RUN… [judge=openai|local|none] [judge.model=NAME] [judge.key=value …]
+                            score the records of runs again, by their task's rule or by this judge
   flybench power RUN… [--margin SHARE]
                             how many samples would tell whether the accuracy is kept
   flybench report RUN… [--out reports/NAME]
@@ -30,7 +31,7 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
                             the speed-up that a run's rounds would give at measured costs
   flybench train-eagle3 model=NAME data=PROMPTS.jsonl [out=FOLDER] [train.NAME=…] [answers.NAME=…]
                             a head for the target, from its own answers to these prompts
-  flybench list models|methods|tasks [--config-dir DIR]
+  flybench list models|methods|tasks|judges [--config-dir DIR]
   flybench doctor           what this machine can run, and what to do about what it cannot
 
   flybench run model=smollm2 method=fly task=demo limit=8

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import hydra
@@ -13,10 +15,12 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from flybench.arguments import Parser
+from flybench.assessment import assess, judge_failures
 from flybench.compose import (
     Request,
     cells,
     conf_dir,
+    judge_of,
     options,
     parse_request,
     read_yaml,
@@ -24,12 +28,14 @@ from flybench.compose import (
 )
 from flybench.config import RunConfig
 from flybench.core import FlybenchError
+from flybench.provenance import write_config
 from flybench.records import RunFolder
 from flybench.report import write_report
 from flybench.report.headline import headline
-from flybench.sweep import Sweep, judge
+from flybench.sweep import Sweep
 
-GROUPS = {"models": "model", "methods": "method", "tasks": "task"}
+GROUPS = {"models": "model", "methods": "method", "tasks": "task", "judges": "judge"}
+SETTING = re.compile(r"[+~]*[a-z_.]+=")  # and no path, which has a slash before any such sign
 
 
 def run_command(arguments: Sequence[str]) -> int:
@@ -51,12 +57,26 @@ def run_command(arguments: Sequence[str]) -> int:
 
 
 def score_command(arguments: Sequence[str]) -> int:
-    """`flybench score RUN…`: judge recorded answers again and refresh the summary."""
-    for folder in _folders(_parser("score"), arguments)[0]:
+    """`flybench score RUN… [judge=…]`: judge recorded answers again and refresh the summary."""
+    parser = _parser("score")
+    parser.add_argument("--config-dir", type=Path)
+    overrides = [argument for argument in arguments if SETTING.match(argument)]
+    folders, asked = _folders(parser, [word for word in arguments if word not in overrides])
+    extra = [] if asked.config_dir is None else ["--config-dir", str(asked.config_dir)]
+    request = parse_request([*extra, *overrides])
+    code = 0
+    for folder in folders:
+        before = _config_of(folder)
+        config = replace(before, judge=judge_of(request, before.judge))
         with folder.exclusive():
-            rows = judge(folder, _config_of(folder))
+            rows = assess(folder, config)
+            if (
+                config != before
+            ):  # only now, so that a judge that could not be asked leaves no trace
+                write_config(folder, config)
         print(headline(rows))
-    return 0
+        code = max(code, int(judge_failures(rows) > 0))
+    return code
 
 
 def report_command(arguments: Sequence[str]) -> int:
@@ -70,7 +90,7 @@ def report_command(arguments: Sequence[str]) -> int:
 
 
 def list_command(arguments: Sequence[str]) -> int:
-    """`flybench list models|methods|tasks`."""
+    """`flybench list models|methods|tasks|judges`."""
     parser = Parser("list")
     parser.add_argument("what", nargs="?")
     parser.add_argument("--config-dir", type=Path)

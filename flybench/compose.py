@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,11 @@ from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, MissingMandatoryValue, OmegaConf
 
-from flybench.checks import suggestion
-from flybench.config import RunConfig
+from flybench.checks import build, suggestion
+from flybench.config import JudgeConfig, RunConfig
 from flybench.core import FlybenchError
 
-GROUPS = ("model", "method", "task", "engine", "sampling")
+GROUPS = ("model", "method", "task", "engine", "sampling", "judge")
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,7 @@ def cells(request: Request) -> list[RunConfig]:
         if not combinations:
             raise FlybenchError("The sweep has no combination to run: check its ranges.")
         with initialize_config_dir(str(conf_dir()), version_base="1.3"):
-            extra = [] if request.config_dir is None else [_search_path(request.config_dir)]
-            trees = [compose("config", [*own, *extra]) for own in combinations]
+            trees = [compose("config", [*own, *_extra(request)]) for own in combinations]
         return _told_apart([run_config(tree) for tree in trees])
 
 
@@ -113,6 +112,29 @@ def _told_apart(configs: list[RunConfig]) -> list[RunConfig]:
             "tokens again: add sampling=t1 to draw them, or give one seed."
         )
     return configs
+
+
+def judge_of(request: Request, own: JudgeConfig) -> JudgeConfig:
+    """A run's `own` judge with the overrides of `flybench score`, or the one that they choose.
+
+    Raises:
+        FlybenchError: an override is of anything else, or what they make cannot work.
+    """
+    names = [override.lstrip("+").partition("=")[0] for override in request.overrides]
+    for name in names:
+        if name.split(".")[0] != "judge":
+            raise FlybenchError(
+                f"{name} cannot be set for `flybench score`, which takes runs and judge settings: "
+                "see `flybench --help`."
+            )
+    with _in_one_sentence(request), initialize_config_dir(str(conf_dir()), version_base="1.3"):
+        tree = compose("config", [*request.overrides, *_extra(request)]).judge
+        plain: dict[str, Any] = OmegaConf.to_container(tree, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
+    if "judge" not in names:
+        changed = [name.removeprefix("judge.") for name in names]
+        plain = asdict(own) | {name: plain[name] for name in changed}
+    judge: JudgeConfig = build(JudgeConfig, plain, "judge")
+    return judge
 
 
 def run_config(tree: DictConfig) -> RunConfig:
@@ -156,8 +178,10 @@ def _addable(argument: str) -> str:
     return argument if special else f"++{argument}"
 
 
-def _search_path(directory: Path) -> str:
-    return f"hydra.searchpath=[file://{directory}]"
+def _extra(request: Request) -> list[str]:
+    """Where else Hydra looks for groups' files."""
+    directory = request.config_dir
+    return [] if directory is None else [f"hydra.searchpath=[file://{directory}]"]
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from flybench.config import BASELINES
-from flybench.core import Generation, Loosened, Record, Score
+from flybench.core import PAIRWISE, Generation, Loosened, Record, Score
 from flybench.records import RunFolder
 from flybench.repetition import looped
 
@@ -31,6 +31,8 @@ SAMPLE_COLUMNS = {
     "capped": "bool",
     "looped": "int64",
     "correct": "float64",
+    "graded": "bool",
+    "pairwise": "float64",
     "peak_memory_bytes": "int64",
     "energy_j": "float64",
     "throttled": "float64",
@@ -49,7 +51,9 @@ def sample_frame(folder: RunFolder, method: str) -> pd.DataFrame:
     `cached` adds up the tokens in the target's cache over rounds; `correct` is NaN where nothing
     judges the sample, `energy_j` and `throttled` (0 or 1) where no card says; `before_fact` has the
     loose tokens that precede the end of what the scorer read out of the last turn, or all of them
-    where it read nothing that stands there.
+    where it read nothing that stands there. Where a model `graded` the
+    sample, `correct` is a share of the best grade, and `pairwise` 1, 0.5 or 0: better than AR's
+    answer, as good, or worse.
     """
     scores = folder.scores()
     rows = {
@@ -110,6 +114,8 @@ def _sample(record: Record, score: Score | None) -> dict[str, Any]:
         "capped": any(turn.finish == "length" for turn in turns),
         "looped": sum(looped(turn.ids) for turn in turns),
         "correct": _number(score.correct if score else None),
+        "graded": score is not None and score.graded,
+        "pairwise": _number(score.metrics.get(PAIRWISE) if score else None),
         "peak_memory_bytes": record.peak_memory_bytes or 0,
         "energy_j": _number(telemetry.energy_j if telemetry else None),
         "throttled": _number(telemetry.throttled if telemetry else None),

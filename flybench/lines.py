@@ -17,6 +17,7 @@ from flybench.core import (
     Opinion,
     Record,
     Round,
+    Score,
     Telemetry,
 )
 
@@ -68,6 +69,15 @@ def record_of(row: dict[str, Any]) -> Record:
         raise ValueError("a record needs an id and, unless it failed, an answer")
     turns = [_generation(turn) for turn in row["turns"]]
     return Record(**{**row, "turns": turns, "telemetry": _telemetry(row.get("telemetry"))})
+
+
+def score_of(row: dict[str, Any]) -> Score:
+    """A score from what its line holds; older ones name no judgements.
+
+    Raises:
+        TypeError: it is none.
+    """
+    return Score(**{**row, "judgements": tuple(row.get("judgements", ()))})
 
 
 def _generation(turn: dict[str, Any]) -> Generation:

@@ -16,6 +16,7 @@ from flybench.engine.description import ModelInfo, describe_pair
 from flybench.engine.eagle3.checkpoint import HeadSource, find_head
 from flybench.engine.graph.model import WIDEST
 from flybench.engine.placement import choose_engine, resolve_device, resolve_dtype
+from flybench.judge import check_judge
 from flybench.methods import AR, AR_AGAIN
 from flybench.records import RunFolder
 from flybench.tasks import build_task
@@ -127,6 +128,7 @@ def make_plan(config: RunConfig) -> Plan:
     """
     device = check_devices(config)
     task = build_task(config.task)
+    check_judge(config, task)
     target, draft, vocab_size = describe_pair(config.model, config.method.needs_draft_model)
     chat = Chat(target.tokenizer, config.task.chat_template)
     count = None if config.limit is None else config.offset + config.limit

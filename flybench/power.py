@@ -35,8 +35,9 @@ def power_command(arguments: Sequence[str]) -> int:
         if not found:
             code = 2
             print(
-                f"flybench: {folder.path} has no pair of judged answers of ar and a method, or ar "
-                "solved none: choose a run of a method, of a scored task that ar can solve.",
+                f"flybench: {folder.path} has no pair of judged answers of ar and a method, or "
+                "grades instead of right and wrong ones, or ar solved none: choose a run of a "
+                "method, of a task that a rule scores and ar can solve.",
                 file=sys.stderr,
             )
         own = folder.provenance()["retention_margin"]
@@ -49,9 +50,10 @@ def power_command(arguments: Sequence[str]) -> int:
 def _judged(folder: RunFolder) -> Iterator[tuple[str, Pairs]]:
     baseline = sample_frame(folder, "ar")[["correct"]]
     for method in [name for name in methods_of(folder) if name not in BASELINES]:
-        own = sample_frame(folder, method)[["correct"]]
+        own = sample_frame(folder, method)[["correct", "graded"]]
         judged = baseline.join(own, rsuffix="_method").dropna()
-        if judged["correct"].sum():  # where AR solved nothing, there is nothing to keep
+        # Where AR solved nothing, there is nothing to keep; grades are not right or wrong.
+        if judged["correct"].sum() and not judged["graded"].any():
             yield method, Pairs.of(judged["correct"], judged["correct_method"])
 
 

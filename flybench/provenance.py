@@ -19,10 +19,12 @@ import torch
 import yaml
 
 from flybench import sandbox
+from flybench.config import RunConfig
 from flybench.engine.description import ModelInfo
 from flybench.engine.placement import engine_label
 from flybench.measure import busy_share, device_name, environment, redacted
 from flybench.plan import Plan
+from flybench.records import RunFolder
 
 # Above this share of a busy processor, threads of two programs wait for each other.
 BUSY = 0.25
@@ -34,7 +36,7 @@ def open_folder(plan: Plan, argv: Sequence[str], decodes: bool = True) -> None:
     Warnings of earlier invocations stay; one that `decodes` nothing adds none about its timings.
     """
     plan.folder.repair()
-    plan.folder.write("config.yaml", yaml.safe_dump(_lists(asdict(plan.config)), sort_keys=False))
+    write_config(plan.folder, plan.config)
     plan.folder.write("prompt.txt", plan.chat.render(plan.prompts[0].messages))
     warnings = plan.cautions + (busy_warnings(plan.device) if decodes else [])
     for warning in warnings:
@@ -43,6 +45,11 @@ def open_folder(plan: Plan, argv: Sequence[str], decodes: bool = True) -> None:
     kept = before.get("warnings", []) if isinstance(before, dict) else []
     every = list(dict.fromkeys([*kept, *warnings]))
     plan.folder.write_json("provenance.json", provenance(plan, argv) | {"warnings": every})
+
+
+def write_config(folder: RunFolder, config: RunConfig) -> None:
+    """Write config.yaml: the settings of the tokens, and of the judge that scored them."""
+    folder.write("config.yaml", yaml.safe_dump(_lists(asdict(config)), sort_keys=False))
 
 
 def busy_warnings(device: torch.device) -> list[str]:

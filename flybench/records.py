@@ -2,7 +2,8 @@
 
 results/NAME/  config.yaml provenance.json prompt.txt   written before the first token
                records.jsonl                            one line a sample and method
-               scores.jsonl summary.json summary.csv    rebuilt from the records at any time
+               judgements.jsonl                         one line a verdict of a judging model
+               scores.jsonl summary.json summary.csv    rebuilt from these at any time
 
 `xz results/NAME/records.jsonl` packs what is finished into a tenth of its size or less. It is read
 as before, and what a resumed run adds begins a new records.jsonl beside it.
@@ -20,13 +21,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from flybench.core import FlybenchError, Record, Score
-from flybench.lines import Noun, nouns, record_line, record_of
+from flybench.core import FlybenchError, Judgement, Record, Score
+from flybench.lines import Noun, nouns, record_line, record_of, score_of
 
 Key = tuple[str, str]
 # What a summary needs to know of a run.
 PROVENANCE = {"model", "task", "device", "engine", "retention_margin"}
-
+RECORDS, JUDGEMENTS = "records.jsonl", "judgements.jsonl"
 # Ids that a drafter of a part of the vocabulary may propose.
 DRAFT_IDS = "draft_ids.json"
 
@@ -58,12 +59,14 @@ class RunFolder:
 
     @property
     def records_file(self) -> Path:
-        return self.path / "records.jsonl"
+        return self.path / RECORDS
 
-    def append(self, record: Record) -> None:
+    def append(self, noun: Record | Judgement) -> None:
         """Add one line and make sure that it survives a kill."""
-        with self.records_file.open("a", encoding="utf-8") as stream:
-            stream.write(record_line(record))
+        path = self.path / (RECORDS if isinstance(noun, Record) else JUDGEMENTS)
+        line = record_line(noun) if isinstance(noun, Record) else json.dumps(asdict(noun)) + "\n"
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(line)
             stream.flush()
             os.fsync(stream.fileno())
 
@@ -85,22 +88,23 @@ class RunFolder:
                 ) from error
             yield
 
-    def repair(self) -> bool:
+    def repair(self, name: str = RECORDS) -> bool:
         """Cut off a half-written last line, as a kill leaves it; True if there was one."""
-        if not self.records_file.exists():
+        path = self.path / name
+        if not path.exists():
             return False
-        data = self.records_file.read_bytes()
+        data = path.read_bytes()
         end = data.rfind(b"\n") + 1
         if end == len(data):
             return False
-        with self.records_file.open("r+b") as stream:
+        with path.open("r+b") as stream:
             stream.truncate(end)
         return True
 
     def records(self) -> dict[Key, Record]:
         """Every record, by sample and method: the last one, but no failure hides a success."""
         found: dict[Key, Record] = {}
-        for record in self._lines("records.jsonl", record_of):
+        for record in self._lines(RECORDS, record_of):
             key = record.sample_id, record.method
             before = found.get(key)
             if before is None or before.error or not record.error:
@@ -109,8 +113,17 @@ class RunFolder:
 
     def scores(self) -> dict[Key, Score]:
         """Every score, by sample and method; empty before scoring."""
-        scores = self._lines("scores.jsonl", lambda row: Score(**row))
+        scores = self._lines("scores.jsonl", score_of)
         return {(score.sample_id, score.method): score for score in scores}
+
+    def judgements(self) -> dict[str, Judgement]:
+        """Every judgement by its key: the last one, but no failure hides a success."""
+        found: dict[str, Judgement] = {}
+        for judgement in self._lines(JUDGEMENTS, lambda row: Judgement(**row)):
+            before = found.get(judgement.key)
+            if before is None or before.error or not judgement.error:
+                found[judgement.key] = judgement
+        return found
 
     def write_scores(self, scores: Iterable[Score]) -> None:
         """Replace the scores."""
@@ -160,6 +173,12 @@ class RunFolder:
         known = self.provenance()
         known["invocations"][-1] |= facts
         self.write_json("provenance.json", known)
+
+    def amend(self, **facts: Any) -> None:
+        """Set what provenance.json says of the scores; without news the file stays as it is."""
+        known = self.provenance()
+        if any(known.get(name) != value for name, value in facts.items()):
+            self.write_json("provenance.json", known | facts)
 
     def write_json(self, name: str, value: Any) -> None:
         self.write(name, json.dumps(value, indent=2) + "\n")

@@ -18,6 +18,7 @@ from flybench.costs import LIMIT, bandwidth_limit, bytes_ratio, energy, round_co
 from flybench.divergence import DIVERGENCE, divergence
 from flybench.few import without_tiny_ratios
 from flybench.frames import methods_of, round_frame, sample_frame
+from flybench.judged import Outcomes, judged
 from flybench.records import DRAFT_IDS, RunFolder
 from flybench.stats import (
     Floats,
@@ -32,7 +33,11 @@ from flybench.stats import (
 
 Row = dict[str, Any]
 # Figures that are several counts, and what each of them counts.
-PARTS = {"pairs": Pairs._fields, "loose_flips": ("lost", "won")}
+PARTS = {
+    "pairs": Pairs._fields,
+    "loose_flips": ("lost", "won"),
+    "pairwise": Outcomes._fields,
+}
 
 
 def summarise(folder: RunFolder) -> list[Row]:
@@ -47,6 +52,7 @@ def summarise(folder: RunFolder) -> list[Row]:
         row |= {"n": len(samples), "n_error": len(failed)}
         row |= _quality(folder, method, samples)
         row |= _retention(baseline, samples, provenance["retention_margin"], method)
+        row |= judged(folder, method)
         row |= _speedups(baseline, samples, method)
         row |= _acceptance(samples, rounds)
         drafts = method not in BASELINES
@@ -80,7 +86,7 @@ def _quality(folder: RunFolder, method: str, samples: pd.DataFrame) -> Row:
     metrics = pd.DataFrame([score.metrics for score in scores])
     return {
         "n_scored": len(right),
-        "n_right": float(right.sum()),
+        "n_right": None if samples["graded"].any() else float(right.sum()),
         "accuracy": _mean(right),
         "accuracy_ci": accuracy_interval(right),
         "metrics": {str(name): _mean(metrics[name].dropna()) for name in metrics},
@@ -90,7 +96,10 @@ def _quality(folder: RunFolder, method: str, samples: pd.DataFrame) -> Row:
 
 
 def _retention(baseline: pd.DataFrame, samples: pd.DataFrame, margin: float, method: str) -> Row:
-    """Accuracy kept, over the pairs that were judged, which `pairs` counts by their outcome."""
+    """Accuracy kept, over the pairs that were judged, which `pairs` counts by their outcome.
+
+    Grades are no right or wrong, so that there is nothing to count.
+    """
     names = ("retention", "retention_ci", "retention_verdict", "pairs", "mcnemar_p")
     if method == "ar":
         return dict.fromkeys(names)
@@ -99,13 +108,13 @@ def _retention(baseline: pd.DataFrame, samples: pd.DataFrame, margin: float, met
         return dict.fromkeys(names)
     before, after = pairs["correct"], pairs["correct_method"]
     interval = retention_interval(before, after)
-    counts = Pairs.of(before, after)
+    counts = None if samples["graded"].any() else Pairs.of(before, after)
     values = (
         ratio(after, before),
         interval,
         retention_verdict(interval, margin),
-        list(counts),
-        mcnemar(counts.lost, counts.won),
+        None if counts is None else list(counts),
+        None if counts is None else mcnemar(counts.lost, counts.won),
     )
     return dict(zip(names, values, strict=True))
 

@@ -18,10 +18,13 @@ from pathlib import Path
 
 import torch
 
+from flybench.assessment import assess, judge_failures
 from flybench.checks import explain
-from flybench.config import RunConfig
+from flybench.config import JudgeConfig, RunConfig
 from flybench.core import FlybenchError
 from flybench.engine.placement import use_threads
+from flybench.judge import build_judge
+from flybench.judge.base import Judge
 from flybench.plan import Plan, Weights, make_plan
 from flybench.provenance import open_folder
 from flybench.ranks import from_leader, join, rank
@@ -29,9 +32,6 @@ from flybench.records import RunFolder
 from flybench.report.headline import headline
 from flybench.report.together import together
 from flybench.run import Asked, Loaded, generate, pending
-from flybench.scoring import score_run
-from flybench.summary import Row, write_summary
-from flybench.tasks import build_task
 
 Job = tuple[list[int], list[Asked]]
 """Numbers of the cells that are decoded side by side, and their samples."""
@@ -48,6 +48,7 @@ class Sweep:
         self._decoded: set[int] = set()
         self._loaded: tuple[Weights, Loaded] | None = None
         self._finished: dict[Path, RunFolder] = {}
+        self._judge: tuple[JudgeConfig, Judge] | None = None
 
     def run(self, config: RunConfig) -> int:
         """One cell from checks to summary, as an exit code; an error ends this cell alone."""
@@ -63,7 +64,7 @@ class Sweep:
                 return 0
             with ExitStack() as held:
                 self._lead(number, plan, held)
-                rows = judge(plan.folder, config)
+                rows = assess(plan.folder, config, self._judge_of(config.judge))
         except Exception as error:  # the other cells of a sweep go on
             if os.environ.get("FLYBENCH_DEBUG"):
                 raise
@@ -75,7 +76,7 @@ class Sweep:
         print(f"\n{plan.folder.path}\nReport: flybench report {plan.folder.path}")
         if failed:
             print(f"{failed} sample(s) failed; the same command tries them again.", file=sys.stderr)
-        return 1 if failed else 0
+        return 1 if failed or judge_failures(rows) else 0
 
     def closing(self) -> str:
         """What only the cells together say, as text; empty where that is nothing."""
@@ -144,30 +145,28 @@ class Sweep:
         plan = max(plans, key=lambda each: each.weights.drafter is not None)
         wanted = plan.weights
         if self._loaded is None or not self._loaded[0].serve(wanted):
-            self._loaded = None
-            gc.collect()
-            if torch.cuda.is_available():
-                torch.cuda.empty_cache()
+            self._let_go()
             same = [p for p in self._plans if isinstance(p, Plan) and wanted.serve(p.weights)]
             longest = max(each.max_length for each in same)
             self._loaded = wanted, Loaded.of(plan, longest)
         return self._loaded[1]
 
+    def _judge_of(self, config: JudgeConfig) -> Judge | None:
+        """The judge of a cell, kept for the next one; a local one has the memory to itself."""
+        if config.kind == "none":
+            return None
+        if self._judge is None or self._judge[0] != config:
+            if config.kind == "local":
+                self._let_go()
+            self._judge = config, build_judge(config)
+        return self._judge[1]
 
-def judge(folder: RunFolder, config: RunConfig) -> list[Row]:
-    """Score what a run has recorded, and write its summary.
-
-    Raises:
-        FlybenchError: the task's data are not those of the run.
-    """
-    task = build_task(config.task)
-    if folder.provenance().get("data_sha256") not in (None, task.data_sha256):
-        raise FlybenchError(
-            f"The data of task {config.task.name} are not those that {folder.path} was made with: "
-            "put these back where they were, or run again with the new ones."
-        )
-    score_run(folder, task)
-    return write_summary(folder)
+    def _let_go(self) -> None:
+        """Free the memory of every model."""
+        self._loaded = self._judge = None
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
 
 
 def _planned(config: RunConfig) -> Plan | Exception:

@@ -57,6 +57,7 @@ def samples() -> pd.DataFrame:
         loose=counts,
         tokens=[100] * 4,
         correct=[0.0, 1.0, 1.0, float("nan")],
+        graded=False,
     )
 
 
@@ -85,3 +86,8 @@ def test_older_records_say_nothing(samples: pd.DataFrame) -> None:
 
 def test_unjudged_answers_flip_nothing(samples: pd.DataFrame) -> None:
     assert audit(samples, frame(correct=[float("nan")] * 4))["loose_flips"] is None
+
+
+def test_grades_flip_nothing(samples: pd.DataFrame) -> None:
+    baseline = frame(correct=[1.0, 1.0, 0.0, 1.0])
+    assert audit(samples.assign(graded=True), baseline)["loose_flips"] is None

@@ -133,12 +133,13 @@ def test_csv_has_a_column_for_each_end_of_an_interval(folder: RunFolder) -> None
     scalars = {
         name for name in rows[1]
         if not name.endswith("_ci")
-        and name not in ("pairs", "loose_flips", "metrics", "ms_per_round", "too_few")
+        and name not in ("pairs", "loose_flips", "pairwise", "metrics", "ms_per_round", "too_few")
     }  # fmt: skip
     ends = {f"{name}_{end}" for name in rows[1] if name.endswith("_ci") for end in ("low", "high")}
     parts = {
         "pairs_both", "pairs_lost", "pairs_won", "pairs_neither",
         "loose_flips_lost", "loose_flips_won",
+        "pairwise_wins", "pairwise_ties", "pairwise_losses",
         "metrics_strict", "metrics_flexible",
         "ms_per_round_draft", "ms_per_round_verify", "ms_per_round_other",
     }  # fmt: skip

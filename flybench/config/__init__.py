@@ -8,6 +8,7 @@ imports torch models.
 from __future__ import annotations
 
 from flybench.config.engine import EngineConfig, SamplingConfig
+from flybench.config.judge import JudgeConfig
 from flybench.config.method import (
     BASELINE,
     BASELINES,
@@ -28,6 +29,7 @@ __all__ = [
     "DRAFT_MODEL_KINDS",
     "DraftConfig",
     "EngineConfig",
+    "JudgeConfig",
     "MethodConfig",
     "ModelConfig",
     "ModelRef",

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from flybench.checks import MANY, build, positive
 from flybench.config.engine import EngineConfig, SamplingConfig
+from flybench.config.judge import JudgeConfig
 from flybench.config.method import BASELINE, REPEAT, MethodConfig
 from flybench.config.model import ModelConfig
 from flybench.config.task import TaskConfig
@@ -38,6 +39,7 @@ class RunConfig:
     engine: EngineConfig = EngineConfig()
     sampling: SamplingConfig = SamplingConfig()
     baseline: BaselineConfig = BaselineConfig()
+    judge: JudgeConfig = JudgeConfig()
     limit: int | None = None
     offset: int = 0
     seed: int = 0
@@ -45,7 +47,7 @@ class RunConfig:
     retention_margin: float = 0.01
     out: str = "results"
 
-    # What decides the tokens; the rest (limit, margin, repeats, …) may change between resumes.
+    # What decides the tokens; the rest (judge, limit, repeats, …) may change between resumes.
     KEYED: ClassVar[tuple[str, ...]] = ("model", "method", "task", "engine", "sampling", "seed")
 
     def __post_init__(self) -> None:
@@ -75,6 +77,11 @@ class RunConfig:
             raise FlybenchError(
                 f"method {self.method.name} needs an EAGLE-3 head, and model {self.model.name} has "
                 "none: add model.eagle3=HUB_ID_OR_FOLDER, or choose method=spd or method=lookup."
+            )
+        if self.judge.kind == "local" and self.engine.tp > 1:
+            raise FlybenchError(
+                f"judge=local with engine.tp={self.engine.tp} is not allowed, since a judge is one "
+                "process: decode with judge=none, then run `flybench score RUN judge=local …`."
             )
         best_of_two = self.method.verify.at_temperature == "best_of_two"
         if best_of_two and self.method.needs_draft_model and self.method.draft.draw != "greedy":

@@ -1,14 +1,17 @@
 """The nouns that every stage shares; nothing here loads, prints or decides.
 
 A `Prompt` is decoded round by round (`Draft` → `TargetView` → `Verdict` → `Decision`) into a
-`Generation`; the generations of one sample make a `Record`; a task turns a record into a `Score`.
+`Generation`; the generations of one sample make a `Record`; a task turns a record into a `Score`,
+by a rule or from the `Judgement`s of a model.
 """
 
 from __future__ import annotations
 
 from flybench.core.drafts import Branches, Draft, RowStatistics, TargetView
 from flybench.core.errors import FlybenchError
+from flybench.core.judgements import Judgement
 from flybench.core.samples import (
+    PAIRWISE,
     CardState,
     Finish,
     Generation,
@@ -40,9 +43,11 @@ __all__ = [
     "Finish",
     "FlybenchError",
     "Generation",
+    "Judgement",
     "Loosened",
     "Message",
     "Opinion",
+    "PAIRWISE",
     "Prompt",
     "Record",
     "Round",

@@ -11,6 +11,8 @@ Message = dict[str, str]
 """One chat message: ``{"role": "user" | "assistant" | "system", "content": text}``."""
 
 Finish = Literal["eos", "stop", "length"]
+# Of a score's metrics, the one that compares the answer with AR's: 1 better, 0 worse, else 0.5.
+PAIRWISE = "pairwise"
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,8 @@ class Prompt:
     """One sample of a task, before any model has seen it.
 
     `messages` is the conversation up to the first answer; each of `followups` is a further user
-    message, asked after the method's own previous answer.
+    message, asked after the method's own previous answer. `references` are right answers, one a
+    turn, empty where the data have none; a judge reads them, the models never do.
     """
 
     sample_id: str
@@ -27,6 +30,7 @@ class Prompt:
     max_new_tokens: int
     followups: tuple[str, ...] = ()
     stop: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,7 @@ class Score:
     """What a task's scorer says of one record; `correct` is None where nothing judges it.
 
     `metrics` holds every scoring rule's verdict in [0, 1]; `correct` repeats the task's main one.
+    A score that a judging model gave names the keys of its `judgements`.
     """
 
     sample_id: str
@@ -125,3 +130,9 @@ class Score:
     metrics: dict[str, float]
     extracted: str | None = None
     reason: str = ""
+    judgements: tuple[str, ...] = ()
+
+    @property
+    def graded(self) -> bool:
+        """Whether a model graded the answer, so that `correct` is a share and no right or wrong."""
+        return bool(self.judgements)

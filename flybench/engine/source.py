@@ -164,7 +164,7 @@ def file_sha256(path: Path) -> str:
     if key not in known:
         with path.open("rb") as stream:
             known[key] = hashlib.file_digest(stream, "sha256").hexdigest()
-        _write_atomically(memory, json.dumps(known))
+        write_atomically(memory, json.dumps(known))
     return str(known[key])
 
 
@@ -239,7 +239,8 @@ def _read_json(path: Path) -> dict[str, str]:
         return {}
 
 
-def _write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file of the cache in one step, so that no other process sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as stream:
         stream.write(text)

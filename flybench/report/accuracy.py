@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flybench.report.finding import INTERVAL, OPEN, TOO_SMALL, Finding
+from flybench.report.judging import grade
 from flybench.report.run import Arm, Run
 from flybench.report.text import percent
 from flybench.stats import Pairs, samples_needed
@@ -16,6 +17,8 @@ def accuracy(run: Run, arm: Arm) -> Finding:
         judge = "Nothing judges this task"
         judge = judge if run.provenance.get("judged") == "unjudged" else "No pair was scored"
         return Finding("open", "accuracy unknown", f"{judge}: the data say nothing of accuracy.")
+    if arm.graded:
+        return grade(run, arm)
     right = f"{pairs['correct'].sum():g}/{n} right against {pairs['correct_ar'].sum():g}/{n} for AR"
     facts = f"{right}, {_retention(arm)}, {_discordant(arm)}."
     text = _answer(run, arm, facts, n)

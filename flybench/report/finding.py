@@ -14,6 +14,8 @@ KIND = {
     "slower": "bad",
     TO_ANSWER: "bad",
     "accuracy lost": "bad",
+    "grade kept": "good",
+    "grade lost": "bad",
 }
 
 

@@ -11,6 +11,7 @@ from flybench.core import Fate
 from flybench.few import COUNTED, FEWEST
 from flybench.report.glossary_costs import COSTS
 from flybench.report.glossary_entry import Entry
+from flybench.report.glossary_judged import JUDGED
 
 GLOSSARY: dict[str, Entry] = {
     "model": Entry("model", "", "Name of the draft-target pair."),
@@ -23,9 +24,21 @@ GLOSSARY: dict[str, Entry] = {
     "n": Entry("samples", "", "Samples that finished without an error.", digits=0),
     "n_error": Entry("failed", "", "Samples that failed; they enter no other figure.", digits=0),
     "n_scored": Entry("scored", "", "Finished samples that the scorer judged.", digits=0),
-    "n_right": Entry("right", "", "Sum of the verdicts on scored samples.", digits=0),
+    "n_right": Entry(
+        "right",
+        "",
+        "Sum of the verdicts on scored samples; none where answers are graded.",
+        digits=0,
+    ),
     "n_paired": Entry("paired", "", "Samples that both AR and the method finished.", digits=0),
-    "accuracy": Entry("accuracy", "%", "Right answers / scored samples.", 100, 1),
+    "accuracy": Entry(
+        "accuracy",
+        "%",
+        "Right answers / scored samples. Where a model grades: mean grade / 10, the grade of a "
+        "sample being the mean over its turns.",
+        100,
+        1,
+    ),
     "accuracy_ci": Entry(
         "accuracy, interval",
         "%",
@@ -254,7 +267,7 @@ FATES: dict[Fate, str] = {
     Fate.REJECTED: "rejected: by a rule that gives no reason",
     Fate.UNVISITED: "never judged: after the first rejection, or on a branch not taken",
 }
-GLOSSARY |= COSTS
+GLOSSARY |= COSTS | JUDGED
 GLOSSARY |= {
     f"fate_{fate.name.lower()}": Entry(fate.name.lower(), "drafted tokens", f"{text}.", digits=0)
     for fate, text in FATES.items()

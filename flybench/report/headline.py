@@ -18,6 +18,8 @@ COLUMNS = {
     "retention": "retention",
     "both/lost/won/no": "pairs",
     "verdict": "retention_verdict",
+    "win/tie/loss": "pairwise",
+    "win rate": "win_rate",
     "speed-up (tokens/s)": "speedup_throughput",
     "speed-up (to answer)": "speedup_latency",
     "tokens/s": "tokens_per_second",
@@ -27,8 +29,6 @@ COLUMNS = {
     "cut": "truncation_rate",
     "loops": "repetition_rate",
 }
-
-
 ABOVE = ("model", "task")
 
 
@@ -36,7 +36,8 @@ def headline(rows: Sequence[Row]) -> str:
     """Rows of a summary as aligned text; `—` where there is nothing to say.
 
     A model or task that is the same in every row stands above, and a column without any figure is
-    left out.
+    left out. Where a model judged, a line for each method says what that took and what could not be
+    read.
     """
     alike = [name for name in ABOVE if len({row[name] for row in rows}) == 1]
     columns = {label: [_cell(row, name) for row in rows] for label, name in COLUMNS.items()}
@@ -45,7 +46,22 @@ def headline(rows: Sequence[Row]) -> str:
     }
     title = ", ".join(str(rows[0][name]) for name in alike)
     table = aligned([list(shown), *zip(*shown.values(), strict=True)], left=len(shown))
-    return f"{title}\n{table}" if title else table
+    judging = [_judging(row) for row in rows if row["judge"]]
+    return "\n".join([*([title] if title else []), table, *judging])
+
+
+def _judging(row: Row) -> str:
+    known = {
+        "asked": row["judge_asked"],
+        "unreadable": row["judge_unparseable"],
+        "failed": row["judge_failed"],
+        "hung on the order": row["judge_inconsistent"],
+        "tokens read": row["judge_tokens_in"],
+        "tokens written": row["judge_tokens_out"],
+        "cost": row["judge_cost"],
+    }
+    told = (f"{what} {value:.6g}" for what, value in known.items() if value is not None)
+    return f"{row['method']} judged by {row['judge']}: {', '.join(told)}"
 
 
 def _cell(row: Row, name: str) -> str:
@@ -56,9 +72,9 @@ def _cell(row: Row, name: str) -> str:
         return NONE
     if name == "n" and row["n_scored"] != value:
         return f"{value} ({row['n_scored']} scored)"
-    if name == "pairs":
+    if name in ("pairs", "pairwise"):
         return "/".join(map(str, value))
     text = f"{value:.3g}" if isinstance(value, float) else str(value)
-    if name == "accuracy":
+    if name == "accuracy" and row["n_right"] is not None:
         text = f"{row['n_right']:.4g}/{row['n_scored']} = {text}"
     return f"{text} [{interval[0]:.3g}, {interval[1]:.3g}]" if interval else text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flybench.report import floor
 from flybench.report.finding import count
+from flybench.report.judging import caveat
 from flybench.report.run import Arm, Run
 from flybench.report.text import number, percent
 from flybench.stats import ratio
@@ -23,6 +24,7 @@ def notes(run: Run, arm: Arm) -> list[str]:
         _caps(run, arm),
         _loops(run, arm),
         _throttling(run, arm),
+        caveat(arm),
         "Only a part of the samples is judged."
         if run.provenance.get("judged") == "partly judged"
         else "",

@@ -20,6 +20,7 @@ from flybench.report import (
     figures,
     floor,
     harm,
+    judging,
     provenance,
     samples,
     scatter,
@@ -63,6 +64,7 @@ class Page(NamedTuple):
     parts: list[Table]
     phases: list[Plot]
     cards: list[Table]
+    judging: list[Table]
     rules: list[Table]
     categories: list[Table]
     flips: list[Table]
@@ -103,6 +105,7 @@ def page(runs: Sequence[Run]) -> Page:
         parts=_present([costs.rounds(runs)]),
         phases=[figures.phases(timed)] if timed else [],
         cards=_present([cards.cards(runs)]),
+        judging=_present([judging.judging(runs)]),
         rules=_present([tables.rules(runs)]),
         categories=_per_arm(runs, samples.categories),
         flips=_per_arm(runs, samples.flips),

@@ -24,6 +24,7 @@ def settings(run: Run) -> Table:
         "method": _flat(known.get("method_config")) or known.get("method"),
         "task": _flat(known.get("task_config")) or known["task"],
         "sampling": _flat(known.get("sampling")),
+        "judge": _flat(known.get("judge")),
         "margin of retention": percent(run.margin),
         "device": known["device"],
         "engine": f"{known['engine']}, batch size 1",

@@ -69,6 +69,11 @@ class Arm:
     def method(self) -> str:
         return str(self.row["method"])
 
+    @property
+    def graded(self) -> bool:
+        """Whether a model graded its answers, instead of a rule that knows right from wrong."""
+        return self.row["judge"] is not None
+
 
 @dataclass(frozen=True, eq=False)
 class Run:

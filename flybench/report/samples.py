@@ -10,6 +10,7 @@ import pandas as pd
 
 from flybench.core import Record
 from flybench.divergence import TIE_MARGIN, partings
+from flybench.judge.verdicts import HIGHEST
 from flybench.report.run import Arm, Run
 from flybench.report.tables import Cell, Column, Table
 from flybench.report.text import NONE, number, shorten
@@ -29,9 +30,8 @@ def samples(run: Run, arm: Arm) -> Table:
     columns = [
         Column("sample", numeric=False),
         Column("category", numeric=False),
-        Column("flip", numeric=False, title="lost: only AR is right; won: only the method is"),
-        Column("right, AR"),
-        Column("right"),
+        Column("flip", numeric=False, title=_meaning(arm)),
+        *_verdicts(arm),
         Column("tokens, AR"),
         Column("tokens"),
         Column("speed-up, throughput", "×", "(N / decode_s) / (N_ar / decode_s_ar)"),
@@ -56,7 +56,7 @@ def samples(run: Run, arm: Arm) -> Table:
 
 def _sample(run: Run, arm: Arm, sample_id: str, row: dict[str, Any]) -> list[Cell]:
     records = run.folder.records()
-    flip = FLIPS.get(_flip(row), "")
+    flip = FLIPS.get(_flip(arm, row), "")
     kind = flip[2:]
     finishes = [_finish(records.get((sample_id, name))) for name in ("ar", arm.method)]
     category = row["category"] if isinstance(row["category"], str) else row["category_ar"]
@@ -64,7 +64,7 @@ def _sample(run: Run, arm: Arm, sample_id: str, row: dict[str, Any]) -> list[Cel
         Cell(sample_id, kind=kind),
         Cell(category),
         Cell(flip, kind=kind),
-        *(Cell(_grade(row[name])) for name in ("correct_ar", "correct")),
+        *(Cell(_verdict(arm, row[name])) for name in ("correct_ar", "correct")),
         *(Cell(number(row[name], 0)) for name in ("tokens_ar", "tokens")),
         *(
             Cell(number(row[name]), kind="slower" if row[name] < 1 else "")
@@ -86,12 +86,13 @@ def _parting(row: dict[str, Any]) -> Cell:
 
 
 def flips(run: Run, arm: Arm) -> Table | None:
-    """The samples that only one of the two solved, with both answers; None if there are none."""
+    """The samples that only one of the two solved, or that a judge prefers of one, with both
+    answers; None if there are none."""
     records, scores = run.folder.records(), run.folder.scores()
     rows = []
     for row in _rows(run.joined(arm)):
         key = str(row["sample_id"])
-        flip = _flip(row)
+        flip = _flip(arm, row)
         if not flip:
             continue
         texts = [_text(records[key, name]) for name in ("ar", arm.method)]
@@ -99,13 +100,18 @@ def flips(run: Run, arm: Arm) -> Table | None:
         cells = [Cell(key, kind=FLIPS[flip][2:]), Cell(FLIPS[flip], kind=FLIPS[flip][2:])]
         for name, text in zip(("ar", arm.method), texts, strict=True):
             start = "…" if shared else ""
-            extracted = scores[key, name].extracted
-            cells.append(Cell(NONE if extracted is None else shorten(extracted), kind="message"))
+            score = scores[key, name]
+            extracted = score.reason if arm.graded else score.extracted
+            cells.append(
+                Cell(NONE if extracted is None else shorten(extracted, EXCERPT), kind="message")
+            )
             cells.append(Cell(start + shorten(text[shared:], EXCERPT), kind="message"))
         rows.append(cells)
-    found = ("extracted, AR", "text where they part, AR", "extracted", "text where they part")
+    what = "grades" if arm.graded else "extracted"
+    found = (f"{what}, AR", "text where they part, AR", what, "text where they part")
     columns = [Column(label, numeric=False) for label in ("sample", "flip", *found)]
-    return Table(f"{arm.label}: answers that flipped", columns, rows) if rows else None
+    which = "answers of which the judge prefers one" if arm.graded else "answers that flipped"
+    return Table(f"{arm.label}: {which}", columns, rows) if rows else None
 
 
 def categories(run: Run, arm: Arm) -> Table | None:
@@ -117,27 +123,23 @@ def categories(run: Run, arm: Arm) -> Table | None:
     columns = [
         Column("category", numeric=False),
         Column("pairs"),
-        Column("right, AR"),
-        Column("right"),
+        *_verdicts(arm),
         Column("speed-up, throughput", "×"),
         Column("speed-up, time to answer", "×"),
         Column("τ pooled", "tokens/round"),
         Column("loose", "per 1000"),
     ]
-    rows = [_category(str(name), group) for name, group in groups]
+    rows = [_category(arm, str(name), group) for name, group in groups]
     return Table(f"{arm.label}: by category", columns, rows)
 
 
-def _category(name: str, group: pd.DataFrame) -> list[Cell]:
+def _category(arm: Arm, name: str, group: pd.DataFrame) -> list[Cell]:
     judged = group[["correct_ar", "correct"]].dropna()
     own, plain = (ratio(group[f"tokens{s}"], group[f"decode_s{s}"]) for s in ("", "_ar"))
     return [
         Cell(name),
         Cell(number(len(group), 0)),
-        *(
-            Cell(f"{judged[column].sum():g}/{len(judged)}" if len(judged) else NONE)
-            for column in ("correct_ar", "correct")
-        ),
+        *(Cell(_verdict_of_all(arm, judged[column])) for column in ("correct_ar", "correct")),
         Cell(number(own / plain if own and plain else None)),
         Cell(number(ratio(group["total_s_ar"], group["total_s"]))),
         Cell(number(ratio(group["tokens"], group["rounds"]))),
@@ -152,13 +154,33 @@ def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def _flip(row: dict[str, Any]) -> int:
+def _verdicts(arm: Arm) -> list[Column]:
+    what, unit = ("grade", f"of {HIGHEST:g}") if arm.graded else ("right", "")
+    return [Column(f"{what}, AR", unit), Column(what, unit)]
+
+
+def _meaning(arm: Arm) -> str:
+    if arm.graded:
+        return "lost: the judge prefers AR's answer in both orders; won: the method's"
+    return "lost: only AR is right; won: only the method is"
+
+
+def _flip(arm: Arm, row: dict[str, Any]) -> int:
     """−1 lost, 1 won, 0 neither (or not judged, since NaN compares false)."""
-    return int(row["correct"] > row["correct_ar"]) - int(row["correct"] < row["correct_ar"])
+    own, other = (row["pairwise"], 0.5) if arm.graded else (row["correct"], row["correct_ar"])
+    return int(own > other) - int(own < other)
 
 
-def _grade(value: float) -> str:
+def _verdict(arm: Arm, value: float) -> str:
+    if arm.graded:
+        return number(value, 1, HIGHEST)
     return {1.0: "✓", 0.0: "✗"}.get(value, number(value))
+
+
+def _verdict_of_all(arm: Arm, values: pd.Series) -> str:
+    if arm.graded:
+        return number(values.mean(), 1, HIGHEST)
+    return f"{values.sum():g}/{len(values)}" if len(values) else NONE
 
 
 def _finish(record: Record | None) -> str:

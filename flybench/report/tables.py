@@ -47,12 +47,15 @@ class Table:
     rows: list[list[Cell]]
 
 
-TEXTUAL = ("model", "task", "method", "device", "engine", "retention_verdict", "regime")
+TEXTUAL = ("model", "task", "method", "device", "engine", "retention_verdict", "regime", "judge")
 HEADLINE = (
     *("method", "task", "model", "n", "accuracy", "retention", "retention_verdict", "pairs"),
+    *("pairwise", "win_rate"),
     *("speedup_throughput", "speedup_latency", "tokens_per_second", "tau_pooled"),
     *("loose_per_1000", "length_ratio", "truncation_rate", "repetition_rate"),
 )
+# A rule's verdicts are counted by the first, a judging model's by the others.
+COUNTS = ("pairs", "pairwise", "win_rate")
 PAIRED = ("retention_verdict", "pairs", "mcnemar_p")
 # Shown elsewhere: in a table of their own, or as the column's header.
 NOT_ALONE = ("metrics", "model", "task", "method", "too_few")
@@ -62,7 +65,8 @@ def headline(runs: Sequence[Run]) -> Table:
     """One row a run and method, with the main figures; a task or model of all is in the caption."""
     arms = [arm.row for run in runs for arm in run.arms]
     alike = [name for name in ("task", "model") if len({row[name] for row in arms}) == 1]
-    names = [name for name in HEADLINE if name not in alike]
+    empty = [name for name in COUNTS if all(row[name] is None for row in arms)]
+    names = [name for name in HEADLINE if name not in (*alike, *empty)]
     rows = []
     for run in runs:
         for arm in run.arms:

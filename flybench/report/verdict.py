@@ -64,5 +64,6 @@ def _baseline(arm: Arm) -> Finding:
         return Finding("open", "baseline only", f"{text}No answer was scored.")
     ends = " to ".join(percent(end) for end in row["accuracy_ci"])
     scored = count(row["n_scored"], "scored answer")
-    text += f"Its accuracy is {percent(row['accuracy'])} ({INTERVAL} {ends}) over {scored}."
+    what = "mean grade, as a share of the best," if arm.graded else "accuracy"
+    text += f"Its {what} is {percent(row['accuracy'])} ({INTERVAL} {ends}) over {scored}."
     return Finding("open", "baseline only", text)

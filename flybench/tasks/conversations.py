@@ -1,8 +1,8 @@
 """Conversations of one turn or two; a second turn follows the method's own first answer.
 
 MT-Bench: 80 questions of two turns, from `task.path=` (question.jsonl) or the hub. Spec-Bench: 480
-questions of six subtasks, of which MT-Bench is one, from `task.path=` alone. Nothing judges the
-answers yet: speed and divergence are measured, accuracy stays empty and the report says so.
+questions of six subtasks, of which MT-Bench is one, from `task.path=` alone. No rule can score such
+answers: a model does (`flybench/judge`), or else accuracy stays empty and the report says so.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SINGLE_TURN = {"translation", "summarization", "qa", "math_reasoning", "rag"}
 
 
 class ConversationTask(RowTask):
-    """Prompts of a file question.jsonl, unjudged."""
+    """Prompts of a file question.jsonl, with the reference answers that it has."""
 
     judged: Judged = "unjudged"
     runs_code = False
@@ -53,6 +53,7 @@ class ConversationTask(RowTask):
             followups=tuple(followups),
             category=self._category(row),
             max_new_tokens=self._config.max_new_tokens,
+            references=tuple(str(text or "") for text in row.get("reference") or ()),
         )
 
 

@@ -1,0 +1,105 @@
+"""Which model judges the answers that no rule can score."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from flybench.checks import MANY, allow, positive
+from flybench.core import FlybenchError
+
+KINDS = ("none", "openai", "local")
+OPENAI = "https://api.openai.com/v1"
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Names of variables are short, and what people paste by mistake, a key itself, is not.
+LONGEST_VARIABLE = 40
+
+
+@dataclass(frozen=True)
+class JudgeConfig:
+    """A judge never changes a token, so it is no part of what a run's folder is named after.
+
+    `openai` asks `model` behind the endpoint `base_url`, with the key that the environment variable
+    `key_env` holds. `local` decodes `model` (a hub id, folder, .gguf file or package) itself, and
+    greedily. Prices are per million tokens, `timeout` is in seconds.
+    """
+
+    kind: str = "none"
+    model: str | None = None
+    base_url: str = OPENAI
+    key_env: str | None = "OPENAI_API_KEY"
+    temperature: float | None = 0.0
+    max_new_tokens: int = 1024
+    input_price: float | None = None
+    output_price: float | None = None
+    retries: int = 5
+    concurrency: int = 4
+    timeout: float = 120.0
+    dtype: str = "auto"
+    device: str = "auto"
+    reference: str | None = None
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        allow("judge.kind", self.kind, KINDS)
+        positive("judge.max_new_tokens", self.max_new_tokens)
+        positive("judge.concurrency", self.concurrency)
+        allow("judge.dtype", self.dtype, ("auto", "fp32", "bf16", "fp16"))
+        for name in ("temperature", "input_price", "output_price", "retries"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < MANY:
+                raise FlybenchError(f"judge.{name}={value:g} is not allowed: use 0 or more.")
+        if not 0 < self.timeout < math.inf:
+            raise FlybenchError(f"judge.timeout={self.timeout:g} is not allowed: use seconds.")
+        if self.kind == "none" and self.model is not None:
+            raise FlybenchError(
+                f"judge.model={self.model} with judge=none is not allowed: add judge=openai or "
+                "judge=local."
+            )
+        if self.kind != "none" and not self.model:
+            raise FlybenchError(f"judge={self.kind} has no model: add judge.model=….")
+        if self.kind == "local" and self.temperature != 0:
+            raise FlybenchError(
+                "judge.temperature with judge=local is not allowed: it decodes greedily, so leave "
+                "the temperature at 0."
+            )
+        self._check_endpoint()
+
+    def _check_endpoint(self) -> None:
+        """Neither message repeats its value, which may hold a key."""
+        try:
+            url = urlsplit(self.base_url)
+            usable = url.scheme in ("http", "https") and url.hostname and url.port != 0
+        except ValueError:
+            usable = False
+        if not usable or url.username or url.password or url.query or url.fragment:
+            raise FlybenchError(
+                "judge.base_url is not allowed: write it as http://HOST:PORT/v1 or https://HOST/v1 "
+                "without a password or key, since the key comes from the environment."
+            )
+        name = self.key_env
+        if name is not None and (len(name) > LONGEST_VARIABLE or not VARIABLE.fullmatch(name)):
+            raise FlybenchError(
+                "judge.key_env is not the name of an environment variable: put the key into one, "
+                "and give its name, such as OPENAI_API_KEY."
+            )
+
+    @property
+    def loopback(self) -> bool:
+        """Whether the endpoint is on this machine, where servers seldom want a key."""
+        host = urlsplit(self.base_url).hostname or ""
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost"
+
+    def cost(self, tokens_in: int | None, tokens_out: int | None) -> float | None:
+        """The price of so many tokens; None where the counts or the prices are unknown."""
+        if self.input_price is None or self.output_price is None:
+            return None
+        if tokens_in is None or tokens_out is None:
+            return None
+        return (tokens_in * self.input_price + tokens_out * self.output_price) / 1e6
