@@ -24,6 +24,7 @@ from flybench.latency.costs import (
 )
 from flybench.latency.measure import Result
 from flybench.records import RunFolder
+from flybench.report.tables import cell
 from flybench.report.text import NONE, aligned, interval, number
 from flybench.stats import Floats, Interval, bootstrap
 from flybench.summary import summarise
@@ -135,7 +136,7 @@ def _line(row: Row, projected: tuple[float, Interval | None], comparable: bool) 
     error = point / measured - 1 if comparable and measured else None
     return [
         row["method"],
-        number(row["tau_pooled"]),
+        cell(row, "tau_pooled").text,
         number(row["gamma"], 1),
         f"{number(point)} {interval(ends)}".strip(),
         f"{number(measured)} {interval(row['speedup_throughput_ci'])}".strip(),

@@ -34,7 +34,7 @@ def sentences(runs: Sequence[Run]) -> list[str]:
 def _round(arm: Arm) -> Iterator[str]:
     row = arm.row
     modelled, measured = row["speedup_modelled"], row["speedup_throughput"]
-    if modelled is None or measured is None:
+    if modelled is None or measured is None or "cost_ratio" in row["too_few"]:
         return
     gamma, cost = row["gamma"], row["cost_ratio"] or 0
     parts = {

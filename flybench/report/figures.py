@@ -21,16 +21,17 @@ def lengths(arm: Arm, name: str) -> Plot:
 
     def draw(axes: Axes, theme: Theme) -> None:
         axes.bar(range(len(shares)), shares, color=theme["blue"], width=0.82)
-        axes.axvline(tau, color=theme["orange"], linewidth=1.6)
-        axes.annotate(
-            f"τ = {tau:.2f}",
-            (tau, 1),
-            (4, -3),
-            xycoords=("data", "axes fraction"),
-            textcoords="offset points",
-            va="top",
-            color=theme["ink"],
-        )
+        if tau is not None:
+            axes.axvline(tau, color=theme["orange"], linewidth=1.6)
+            axes.annotate(
+                f"τ = {tau:.2f}",
+                (tau, 1),
+                (4, -3),
+                xycoords=("data", "axes fraction"),
+                textcoords="offset points",
+                va="top",
+                color=theme["ink"],
+            )
         axes.margins(y=0.12)
         axes.set(xlabel="emitted tokens per round", ylabel="rounds (%)", xlim=(0.4, None))
         axes.locator_params(axis="x", integer=True)
@@ -119,7 +120,7 @@ def phases(arms: Sequence[Arm]) -> Plot:
     parts = {"draft": "orange", "verify": "blue", "other": "grey"}
     times = [arm.row["ms_per_round"] for arm in arms]
     words = [
-        f"{sum(ms.values()):.1f} ms a round, {sum(ms.values()) / arm.row['tau_pooled']:.1f} a token"
+        _round_words(sum(ms.values()), arm.row["tau_pooled"])
         for arm, ms in zip(arms, times, strict=True)
     ]
 
@@ -146,6 +147,11 @@ def phases(arms: Sequence[Arm]) -> Plot:
         draw,
         height=1.3 + 0.55 * len(arms),
     )
+
+
+def _round_words(ms: float, tau: float | None) -> str:
+    a_token = "" if tau is None else f", {ms / tau:.1f} a token"
+    return f"{ms:.1f} ms a round{a_token}"
 
 
 def _share(count: int, total: int, of: str) -> str:

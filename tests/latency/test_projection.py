@@ -104,7 +104,8 @@ def test_the_newest_costs_of_the_same_pair_and_machine_are_taken(
     assert "(tiny on a CPU, engine eager, own weights)" in said
     assert "context of 256 tokens" in said
     (line,) = [line for line in said.splitlines() if line.startswith("fly")]
-    assert line.split()[1:3] == ["2.25", "3.0"]
+    assert "too few (n=4)" in line  # rounds, for tau
+    assert "3.0" in line
     assert error_of(said).startswith(("+", "-"))
 
 

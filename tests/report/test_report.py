@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -157,6 +158,17 @@ def test_bare_provenance(tmp_path: Path) -> None:
 def test_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FlybenchError, match="at least one folder"):
         write_report([], tmp_path)
+
+
+def test_a_few_rounds_give_no_ratios_and_a_whole_page(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", 1)
+    for record in run.records().values():
+        turn = record.turns[0]
+        rounds = [replace(one, drafted=min(one.drafted, 2)) for one in turn.rounds[:2]]
+        ids = turn.ids[: sum(one.emitted for one in rounds)]
+        run.append(replace(record, turns=[replace(turn, rounds=rounds, ids=ids)]))
+    text = report(tmp_path / "out", run).page.text
+    assert "too few (n=2)" in text and "too few (n=4)" in text
 
 
 def test_no_records_yet(tmp_path: Path) -> None:
