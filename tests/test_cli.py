@@ -116,6 +116,9 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
         (["fly"], "neither an option"),
         (["--config-dir", "nowhere"], "not a folder"),
         (["a=b=[c"], "key=value"),
+        (["judge=openai"], "add judge.model="),
+        (["judge=opnai"], "did you mean openai"),
+        (["judge=local", "judge.model=x"], "a rule scores its answers"),
     ],
 )
 def test_mistakes_are_one_sentence_before_any_weight(

