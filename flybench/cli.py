@@ -18,6 +18,7 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
   flybench run [-m] [model=NAME] [method=NAME] [task=NAME] [judge=NAME] [key=value …]
                             decode with AR and the method, score, summarise
                             -m sweeps comma-separated values, one run a combination
+                            -m experiment=NAME sweeps a preset; --dry-run shows the runs alone
                             --config-dir DIR adds your own conf files
   flybench score RUN… [judge=openai|local|none] [judge.model=NAME] [judge.key=value …]
                             score the records of runs again, by their task's rule or by this judge
@@ -31,7 +32,9 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
                             the speed-up that a run's rounds would give at measured costs
   flybench train-eagle3 model=NAME data=PROMPTS.jsonl [out=FOLDER] [train.NAME=…] [answers.NAME=…]
                             a head for the target, from its own answers to these prompts
-  flybench list models|methods|tasks|judges [--config-dir DIR]
+  flybench lm-eval [run] --model flybench --model_args model=NAME,method=NAME[,key=value …] …
+                            lm-eval's own command, with every method of ours as a model
+  flybench list GROUP [--config-dir DIR]
   flybench doctor           what this machine can run, and what to do about what it cannot
 
   flybench run model=smollm2 method=fly task=demo limit=8
@@ -47,6 +50,7 @@ VERBS = {
     "report": "flybench.commands:report_command",
     "latency": "flybench.latency.command:latency_command",
     "train-eagle3": "flybench.train.command:train_eagle3_command",
+    "lm-eval": "flybench.lm_eval_model.command:lm_eval_command",
     "list": "flybench.commands:list_command",
     "doctor": "flybench.doctor:doctor_command",
 }

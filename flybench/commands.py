@@ -28,32 +28,52 @@ from flybench.compose import (
 )
 from flybench.config import RunConfig
 from flybench.core import FlybenchError
+from flybench.dry_run import dry_run
+from flybench.experiments import distinct, expand
 from flybench.provenance import write_config
 from flybench.records import RunFolder
 from flybench.report import write_report
 from flybench.report.headline import headline
 from flybench.sweep import Sweep
 
-GROUPS = {"models": "model", "methods": "method", "tasks": "task", "judges": "judge"}
+GROUPS = {
+    "models": "model",
+    "methods": "method",
+    "tasks": "task",
+    "engines": "engine",
+    "samplings": "sampling",
+    "judges": "judge",
+    "experiments": "experiment",
+}
+DRY = "--dry-run"
 SETTING = re.compile(r"[+~]*[a-z_.]+=")  # and no path, which has a slash before any such sign
 
 
 def run_command(arguments: Sequence[str]) -> int:
     """`flybench run`: check every cell, then let Hydra launch them one by one."""
-    request = parse_request(arguments)
-    sweep = Sweep(cells(request), ["flybench", "run", *arguments])
-    codes: list[int] = []
+    request = parse_request([argument for argument in arguments if argument != DRY])
+    requests = expand(request)
+    configs = distinct([config for each in requests for config in cells(each)])
+    if DRY in arguments:
+        dry_run(configs)
+        return 0
+    sweep = Sweep(configs, ["flybench", "run", *arguments])
+    codes: dict[RunConfig, int] = {}
 
     def job(tree: DictConfig) -> None:
+        config = run_config(tree)
+        if config in codes:
+            return
         if request.multirun:
             chosen = HydraConfig.get().overrides.task
             print("\n" + " ".join(override.lstrip("+") for override in chosen))
-        codes.append(sweep.run(run_config(tree)))
+        codes[config] = sweep.run(config)
 
-    _launch(request, job)
+    for each in requests:
+        _launch(each, job)
     if closing := sweep.closing():
         print(f"\n{closing}")
-    return max(codes)
+    return max(codes.values())
 
 
 def score_command(arguments: Sequence[str]) -> int:
@@ -90,7 +110,7 @@ def report_command(arguments: Sequence[str]) -> int:
 
 
 def list_command(arguments: Sequence[str]) -> int:
-    """`flybench list models|methods|tasks|judges`."""
+    """`flybench list models`, or another group."""
     parser = Parser("list")
     parser.add_argument("what", nargs="?")
     parser.add_argument("--config-dir", type=Path)
@@ -135,4 +155,4 @@ def _folders(
     parser: Parser, arguments: Sequence[str]
 ) -> tuple[list[RunFolder], argparse.Namespace]:
     parsed = parser.parse_args(list(arguments))
-    return [RunFolder.existing(path) for path in parsed.runs], parsed
+    return RunFolder.all_existing(parsed.runs), parsed

@@ -77,7 +77,7 @@ def parse_request(arguments: Sequence[str]) -> Request:
         a.startswith("model=") for a in rest
     ):
         rest = ["model=local", *rest]
-    return Request([_addable(argument) for argument in rest], known.multirun, directory)
+    return Request([addable(argument) for argument in rest], known.multirun, directory)
 
 
 def cells(request: Request) -> list[RunConfig]:
@@ -148,11 +148,29 @@ def run_config(tree: DictConfig) -> RunConfig:
     return RunConfig.from_tree(plain)
 
 
+def addable(argument: str) -> str:
+    """An override as Hydra takes it whether or not a group's file spells its setting out."""
+    key = argument.partition("=")[0]
+    special = key.startswith(("+", "~", "hydra")) or key.partition("@")[0] in GROUPS
+    return argument if special else f"++{argument}"
+
+
 def options(group: str, config_dir: Path | None = None) -> dict[str, str]:
     """Names and descriptions of a group's files, the user's own included."""
+    return {file.stem: _described(file) for file in files(group, config_dir)}
+
+
+def files(group: str, config_dir: Path | None = None) -> list[Path]:
+    """A group's files, the user's own after those that come with flybench."""
     folders = [conf_dir(), *([] if config_dir is None else [config_dir])]
-    files = sorted(file for folder in folders for file in (folder / group).glob("*.yaml"))
-    return {file.stem: read_yaml(file).get("description", "") for file in files}
+    return sorted(file for folder in folders for file in (folder / group).glob("*.yaml"))
+
+
+def _described(file: Path) -> str:
+    """A file's description, or the comment that it begins with."""
+    described = str(read_yaml(file).get("description", ""))
+    first = file.read_text(encoding="utf-8").partition("\n")[0]
+    return described or (first.removeprefix("# ") if first.startswith("# ") else "")
 
 
 def read_yaml(file: Path) -> dict[str, Any]:
@@ -170,12 +188,6 @@ def read_yaml(file: Path) -> dict[str, Any]:
     if not isinstance(tree, dict):
         raise FlybenchError(f"{file} is not a group of settings: write it as key: value lines.")
     return tree
-
-
-def _addable(argument: str) -> str:
-    key = argument.partition("=")[0]
-    special = key.startswith(("+", "~", "hydra")) or key.partition("@")[0] in GROUPS
-    return argument if special else f"++{argument}"
 
 
 def _extra(request: Request) -> list[str]:

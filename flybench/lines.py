@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -30,12 +31,27 @@ def record_line(record: Record) -> str:
     return json.dumps(_rounded(asdict(record))) + "\n"
 
 
-def nouns(file: Path, stream: Iterable[bytes], build: Callable[[Any], Noun]) -> Iterator[Noun]:
-    """What each line of a `stream`, which is that of a `file`, holds.
+def append_line(file: Path, line: str) -> None:
+    """Add a line and make sure that it survives a kill."""
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write(line)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def nouns(file: Path, build: Callable[[Any], Noun]) -> Iterator[Noun]:
+    """What each line of a file holds, that of its packed part first; nothing if there is no file.
 
     Raises:
         FlybenchError: a line cannot be read, or the file is damaged.
     """
+    for part in (file.with_name(f"{file.name}.xz"), file):
+        if part.is_file():
+            with lzma.open(part) if part != file else part.open("rb") as stream:
+                yield from _built(part, stream, build)
+
+
+def _built(file: Path, stream: Iterable[bytes], build: Callable[[Any], Noun]) -> Iterator[Noun]:
     for number, line in _numbered(file, stream):
         if not line.endswith(b"\n"):
             return  # half-written by a kill; it is cut before the next line is added

@@ -30,7 +30,7 @@ def power_command(arguments: Sequence[str]) -> int:
     for margin in asked.margin:
         share("--margin", margin)
     code = 0
-    for folder in [RunFolder.existing(path) for path in asked.runs]:
+    for folder in RunFolder.all_existing(asked.runs):
         found = list(_judged(folder))
         if not found:
             code = 2

@@ -13,16 +13,15 @@ from __future__ import annotations
 
 import fcntl
 import json
-import lzma
-import os
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from flybench.core import FlybenchError, Judgement, Record, Score
-from flybench.lines import Noun, nouns, record_line, record_of, score_of
+from flybench.lines import append_line, nouns, record_line, record_of, score_of
 
 Key = tuple[str, str]
 # What a summary needs to know of a run.
@@ -53,6 +52,21 @@ class RunFolder:
             )
         return folder
 
+    @classmethod
+    def all_existing(cls, paths: Sequence[Path]) -> list[RunFolder]:
+        """Those of `paths` that are runs; a line tells of each other thing that a glob has caught.
+
+        Raises:
+            FlybenchError: a path does not exist, or none is a run.
+        """
+        found = [cls(path) for path in paths if cls(path).config_file.is_file()]
+        for path in paths:
+            if not found or not path.exists():
+                cls.existing(path)
+            if not cls(path).config_file.is_file():
+                print(f"{path} is not a run's folder and is passed over.", file=sys.stderr)
+        return found
+
     @property
     def config_file(self) -> Path:
         return self.path / "config.yaml"
@@ -63,12 +77,10 @@ class RunFolder:
 
     def append(self, noun: Record | Judgement) -> None:
         """Add one line and make sure that it survives a kill."""
-        path = self.path / (RECORDS if isinstance(noun, Record) else JUDGEMENTS)
-        line = record_line(noun) if isinstance(noun, Record) else json.dumps(asdict(noun)) + "\n"
-        with path.open("a", encoding="utf-8") as stream:
-            stream.write(line)
-            stream.flush()
-            os.fsync(stream.fileno())
+        if isinstance(noun, Record):
+            append_line(self.records_file, record_line(noun))
+        else:
+            append_line(self.path / JUDGEMENTS, json.dumps(asdict(noun)) + "\n")
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -104,7 +116,7 @@ class RunFolder:
     def records(self) -> dict[Key, Record]:
         """Every record, by sample and method: the last one, but no failure hides a success."""
         found: dict[Key, Record] = {}
-        for record in self._lines(RECORDS, record_of):
+        for record in nouns(self.records_file, record_of):
             key = record.sample_id, record.method
             before = found.get(key)
             if before is None or before.error or not record.error:
@@ -113,13 +125,13 @@ class RunFolder:
 
     def scores(self) -> dict[Key, Score]:
         """Every score, by sample and method; empty before scoring."""
-        scores = self._lines("scores.jsonl", score_of)
+        scores = nouns(self.path / "scores.jsonl", score_of)
         return {(score.sample_id, score.method): score for score in scores}
 
     def judgements(self) -> dict[str, Judgement]:
         """Every judgement by its key: the last one, but no failure hides a success."""
         found: dict[str, Judgement] = {}
-        for judgement in self._lines(JUDGEMENTS, lambda row: Judgement(**row)):
+        for judgement in nouns(self.path / JUDGEMENTS, lambda row: Judgement(**row)):
             before = found.get(judgement.key)
             if before is None or before.error or not judgement.error:
                 found[judgement.key] = judgement
@@ -182,9 +194,3 @@ class RunFolder:
 
     def write_json(self, name: str, value: Any) -> None:
         self.write(name, json.dumps(value, indent=2) + "\n")
-
-    def _lines(self, name: str, build: Callable[[Any], Noun]) -> Iterator[Noun]:
-        for file in (self.path / f"{name}.xz", self.path / name):
-            if file.is_file():
-                with lzma.open(file) if file.suffix == ".xz" else file.open("rb") as stream:
-                    yield from nouns(file, stream, build)

@@ -21,6 +21,7 @@ from flybench.config import MethodConfig
 from flybench.core import Generation, Loosened, Prompt, Record
 from flybench.decode import Decoder, StopRule
 from flybench.engine.loading import Pair, load_pair
+from flybench.machinery import Machinery
 from flybench.measure import peak_memory_bytes, reset_peak_memory
 from flybench.methods import AR, AR_AGAIN, build_decoder
 from flybench.plan import Plan
@@ -76,8 +77,8 @@ class Loaded:
     _decoders: dict[tuple[MethodConfig, Sampling], Decoder] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: Plan, max_length: int) -> Loaded:
-        """The weights of a plan, for texts of up to `max_length` tokens."""
+    def of(cls, plan: Machinery, max_length: int) -> Loaded:
+        """The weights that were chosen, for texts of up to `max_length` tokens."""
         # Before the weights: the memory is free, and a process's peak stays that of its models.
         bandwidth = read_bandwidth(plan.device)
         pair = load_pair(
@@ -117,6 +118,12 @@ class Turn(NamedTuple):
         """What tells the draws of AR's second turn from those of its first, at temperature > 0."""
         return ":again" if self.method == AR_AGAIN else ""
 
+    def answer(self, prompt: Prompt, position: int) -> Record:
+        """One sample, at this method's `position` in the order of methods."""
+        # What is too long for the longest draft may still be answered beside a shorter one.
+        plan = min(self.plans, key=lambda plan: plan.config.method.k)
+        return answer(plan, self.method, self.decoder, prompt, position, self.salt)
+
 
 def turns(wanted: Sequence[tuple[Plan, list[MethodConfig]]], loaded: Loaded) -> Iterator[Turn]:
     """The methods that plans want; AR, first and again, is decoded once for all that want it."""
@@ -155,7 +162,7 @@ def generate(plans: Sequence[Plan], todo: Sequence[Asked], loaded: Loaded) -> No
             # There and back: a drift of the machine favours no method.
             for position, turn in enumerate(order[:: -1 if number % 2 else 1]):
                 energy = sensors.energy_j()
-                record = answer(turn, prompt, position)
+                record = turn.answer(prompt, position)
                 record = replace(record, telemetry=sensors.since(energy))
                 for plan in turn.plans:
                     plan.folder.append(record)
@@ -167,36 +174,41 @@ def warm_up(plans: Sequence[Plan], loaded: Loaded, todo: Sequence[Asked]) -> Non
     for _, prompt, _ in todo[: plans[0].config.warmup]:
         short = replace(prompt, max_new_tokens=min(prompt.max_new_tokens, WARMUP_TOKENS))
         for turn in turns([(plan, plan.methods) for plan in plans], loaded):
-            answer(turn, short, 0)
+            turn.answer(short, 0)
 
 
-def answer(turn: Turn, prompt: Prompt, position: int) -> Record:
+def answer(
+    plan: Machinery,
+    method: MethodConfig,
+    decoder: Decoder,
+    prompt: Prompt,
+    position: int,
+    salt: str = "",
+) -> Record:
     """One sample under one method. A failure is recorded, never timed, and the run goes on."""
-    # What is too long for the longest draft may still be answered beside a shorter one.
-    plan = min(turn.plans, key=lambda plan: plan.config.method.k)
-    device = turn.decoder.target.device
+    device = decoder.target.device
     record = Record(
         sample_id=prompt.sample_id,
-        method=turn.method.name,
+        method=method.name,
         category=prompt.category,
         position=position,
         prompt_sha256=plan.prompt_sha256(prompt),
     )
     reset_peak_memory(device)
     try:
-        generations = converse(plan, prompt, turn.decoder, turn.salt)
+        generations = converse(plan, prompt, decoder, salt)
     except Exception as error:  # whatever breaks one sample must not lose the others
         if world_size() > 1:  # the other ranks are out of step now
             raise
         if isinstance(error, torch.OutOfMemoryError):
             torch.cuda.empty_cache()
         message = f"{type(error).__name__}: {error}"
-        print(f"{prompt.sample_id} ({turn.method.name}) failed: {message}", file=sys.stderr)
+        print(f"{prompt.sample_id} ({method.name}) failed: {message}", file=sys.stderr)
         return replace(record, error=message)
     return replace(record, turns=generations, peak_memory_bytes=peak_memory_bytes(device))
 
 
-def converse(plan: Plan, prompt: Prompt, decoder: Decoder, salt: str = "") -> list[Generation]:
+def converse(plan: Machinery, prompt: Prompt, decoder: Decoder, salt: str = "") -> list[Generation]:
     """Every turn of a sample; a later turn reads the method's own earlier answers."""
     stop = StopRule(plan.target.eos_ids, prompt.max_new_tokens, prompt.stop, plan.chat.spell)
     messages = list(prompt.messages)
@@ -219,7 +231,7 @@ def converse(plan: Plan, prompt: Prompt, decoder: Decoder, salt: str = "") -> li
     return answers
 
 
-def _spelled(plan: Plan, generation: Generation, token: Loosened) -> Loosened:
+def _spelled(plan: Machinery, generation: Generation, token: Loosened) -> Loosened:
     """With the texts of the token and of what the target preferred, and where it stands."""
     spell, before = plan.chat.spell, generation.ids[: token.place]
     texts = spell([generation.ids[token.place]]), spell([token.opinion.preferred])

@@ -25,7 +25,8 @@ from flybench.core import FlybenchError
 from flybench.engine.placement import use_threads
 from flybench.judge import build_judge
 from flybench.judge.base import Judge
-from flybench.plan import Plan, Weights, make_plan
+from flybench.machinery import Weights
+from flybench.plan import Plan, make_plan
 from flybench.provenance import open_folder
 from flybench.ranks import from_leader, join, rank
 from flybench.records import RunFolder

@@ -71,3 +71,24 @@ def test_a_run_without_pairs_does_not_stop_the_others(
     found = capsys.readouterr()
     assert "of 1 pairs" in found.out
     assert "no pair of judged answers" in found.err
+
+
+@pytest.mark.parametrize("verb", ["power", "score", "report"])
+def test_what_a_glob_catches_beside_runs_is_passed_over(
+    folder: Path, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    """A run with a broken configuration is still a run, which power alone does not read."""
+    beside, other = folder / "README.md", folder / "latency-x"
+    beside.write_text("notes")
+    other.mkdir()
+    expected = 0 if verb != "score" else 2
+    out = ["--out", str(folder / "page")] if verb == "report" else []
+    assert main([verb, str(beside), str(other), str(folder), *out]) == expected
+    said = capsys.readouterr().err.splitlines()
+    assert said[:2] == [
+        f"{path} is not a run's folder and is passed over." for path in (beside, other)
+    ]
+    assert main([verb, str(beside)]) == 2
+    assert "is not a run's folder (it has no config.yaml)" in capsys.readouterr().err
+    assert main([verb, str(folder), str(folder / "typo")]) == 2
+    assert "typo is not a run's folder" in capsys.readouterr().err

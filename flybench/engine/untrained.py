@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -14,7 +15,7 @@ from flybench.core import FlybenchError
 from flybench.engine.borrowed import OwnLayers
 from flybench.engine.description import borrowed_layers, read_with
 from flybench.engine.graph.support import refusal, windowed
-from flybench.engine.placement import placed, resolve_dtype
+from flybench.engine.placement import DTYPES, placed, resolve_dtype
 from flybench.engine.random_models import random_model
 from flybench.engine.shapes import SHAPES, random_weights, shape_config
 from flybench.engine.source import local_folder, locate
@@ -86,9 +87,7 @@ def fill(info: Untrained, engine: EngineConfig, sharded: bool = False) -> PreTra
     """
     device, dtype = placed(info, engine), resolve_dtype(info, engine)
     assert device is not None, "an untrained model stands on one device"
-    with torch.device("meta"):
-        empty = AutoModelForCausalLM.from_config(info.config)
-    needed = sum(weight.numel() for weight in empty.parameters()) * dtype.itemsize
+    needed = _weights(info.config) * dtype.itemsize
     if sharded:
         needed //= engine.tp
     free = free_bytes(device)
@@ -99,6 +98,26 @@ def fill(info: Untrained, engine: EngineConfig, sharded: bool = False) -> PreTra
             f"{', or engine.dtype=bf16' if dtype.itemsize > 2 else ' or a larger device'}."
         )
     return random_weights(info.config, dtype, device, sharded)
+
+
+@cache
+def weight_bytes(ref: ModelRef, engine: EngineConfig) -> int | None:
+    """Bytes of a model's weights in its dtype, whether or not this machine can hold or compute it.
+
+    None where `ref` names no shape, or quantises it.
+    """
+    if ref.shape is None or ref.quantize is not None:
+        return None
+    info = Untrained(ref, shape_config(ref.shape))
+    named = DTYPES.get(ref.dtype) or DTYPES.get(engine.dtype)
+    return _weights(info.config) * (named or resolve_dtype(info, engine)).itemsize
+
+
+def _weights(config: PretrainedConfig) -> int:
+    """How many numbers the weights are."""
+    with torch.device("meta"):
+        empty = AutoModelForCausalLM.from_config(config)
+    return sum(weight.numel() for weight in empty.parameters())
 
 
 def _own_config(ref: ModelRef) -> PretrainedConfig:

@@ -21,8 +21,8 @@ from flybench.latency.pair import WEIGHTS, load_costed
 from flybench.latency.projection import project
 from flybench.latency.table import frame
 from flybench.latency.terminal import text
+from flybench.machinery import check_devices, check_width
 from flybench.measure import Clock, environment
-from flybench.plan import check_devices, check_width
 from flybench.provenance import busy_warnings
 from flybench.ranks import rank
 from flybench.records import RunFolder

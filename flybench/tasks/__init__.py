@@ -14,6 +14,7 @@ from flybench.tasks.gsm8k import Gsm8kTask
 from flybench.tasks.humaneval import HumanEvalTask
 from flybench.tasks.lm_eval import LmEvalTask
 from flybench.tasks.mbpp import MbppTask
+from flybench.tasks.mbpp_plus import MbppPlusTask
 from flybench.tasks.niah import NiahTask
 
 KINDS: dict[str, Callable[[TaskConfig], Task]] = {
@@ -24,6 +25,7 @@ KINDS: dict[str, Callable[[TaskConfig], Task]] = {
     "humaneval": HumanEvalTask,
     "lm_eval": LmEvalTask,
     "mbpp": MbppTask,
+    "mbpp_plus": MbppPlusTask,
     "mt_bench": MtBenchTask,
     "niah": NiahTask,
     "spec_bench": SpecBenchTask,

@@ -30,8 +30,9 @@ class Chat:
                 "or give the path of a Jinja template."
             )
 
-    def render(self, messages: Sequence[Message]) -> str:
-        """The prompt as text, ready for the answer to begin."""
+    def render(self, messages: Sequence[Message], begun: bool = False) -> str:
+        """The prompt as text, ready for the answer to begin, or to go on if it is the last message
+        and `begun`."""
         if self._plain:
             gap = {"user": "", "system": "\n\n", "assistant": "\n\n"}
             lead = {"assistant": " "}
@@ -43,7 +44,8 @@ class Chat:
                 self._tokenizer.apply_chat_template(
                     list(messages),
                     chat_template=self._template,
-                    add_generation_prompt=True,
+                    add_generation_prompt=not begun,
+                    continue_final_message=begun,
                     tokenize=False,
                 )
             )

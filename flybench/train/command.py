@@ -21,8 +21,8 @@ from flybench.engine.eager import EagerModel, EagerTarget
 from flybench.engine.layer_skip import same_weights
 from flybench.engine.loading import load_model
 from flybench.engine.placement import use_threads
+from flybench.machinery import check_devices
 from flybench.methods import AR, build_decoder
-from flybench.plan import check_devices
 from flybench.sampling import Sampling
 from flybench.tasks.chat import Chat
 from flybench.train.answers import BatchAnswerer, answer_all

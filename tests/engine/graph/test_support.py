@@ -14,7 +14,7 @@ from flybench.core import FlybenchError
 from flybench.engine.description import ModelInfo, describe
 from flybench.engine.graph.support import FAMILIES, refusal
 from flybench.engine.placement import choose_engine, engine_label
-from flybench.plan import check_width
+from flybench.machinery import check_width
 from tests.reference import toys
 
 CUDA, CPU = torch.device("cuda"), torch.device("cpu")
