@@ -42,7 +42,7 @@ def assess(folder: RunFolder, config: RunConfig, judge: Judge | None = None) -> 
         )
     judged, about = task.judged, None
     if config.judge.kind == "none":
-        score_run(folder, task)
+        score_run(folder, task, by_answer=True)
     else:
         judged = _extent(score_run(folder, _grader(folder, config, task, judge)))
         about = _about(config)
