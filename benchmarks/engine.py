@@ -143,6 +143,8 @@ def main() -> int:
     parser.add_argument("--tp", type=int, default=1, help="ranks, as many as torchrun starts")
     options = parser.parse_args()
     device = resolve_device("auto")
+    if device.type != "cuda":
+        parser.error("this machine has no CUDA card, which is what this script measures")
     join(device)
     line: dict[str, Any] = {"benchmark": "engine", **machine(device), **vars(options)}
     passed = True
