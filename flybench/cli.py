@@ -35,6 +35,7 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
   flybench lm-eval [run] --model flybench --model_args model=NAME,method=NAME[,key=value …] …
                             lm-eval's own command, with every method of ours as a model
   flybench list GROUP [--config-dir DIR]
+                            models, methods, tasks, judges, samplings, engines or experiments
   flybench doctor           what this machine can run, and what to do about what it cannot
 
   flybench run model=smollm2 method=fly task=demo limit=8
