@@ -27,12 +27,12 @@ def test_two_thousand_samples_do_not_grow_the_process(engine: str) -> None:
     draft: CachedModel = toys.near("llama")
     if engine == "graph":
         target, draft = GraphTarget(toys.graph("llama", 100)), toys.graph_near("llama", 100)
-    method = MethodConfig("fly", 3, DraftConfig("nested"), VerifyConfig("fly", window=1))
+    method = MethodConfig("fly", 2, DraftConfig("nested"), VerifyConfig("fly", window=1))
     decoder = build_decoder(method, target, draft, Sampling())
     stop = StopRule(frozenset(), 1)
     process, before = psutil.Process(), 0
     for sample in range(SAMPLES):
-        prompt = [(sample * 7 + i * i) % toys.VOCAB for i in range(20 + sample % 40)]
+        prompt = [(sample * 7 + i * i) % toys.VOCAB for i in range(20 + sample % 20)]
         decoder.decode(prompt, stop, sample)
         if sample == SETTLED:
             gc.collect()

@@ -19,7 +19,7 @@ from flybench.records import RunFolder
 from flybench.sweep import Sweep
 
 ITEMS = 4
-SMALL = ["model=random", "task.path=demo.jsonl", "task.max_new_tokens=16"]
+SMALL = ["model=random", "task.path=demo.jsonl", "task.max_new_tokens=8"]
 SWEPT = ["-m", *SMALL, "method=spd,lookup,fly", "method.k=7"]
 
 
