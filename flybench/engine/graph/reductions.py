@@ -4,7 +4,7 @@ Inductor lays a reduction out by its number of rows. One that loops over a row o
 values takes two rows at a time where there are two; one that holds a row of fewer than 256 values
 at once is tuned for each number of rows. Both orders differ from that of a row alone, and in bf16
 that is enough for a verified token to part from AR's. Here rows of 256 values and more are held at
-once, one to a program, and shorter ones are looped over, two to a program, however many there are
+once, one to a program, and shorter ones are looped over, two to a program from two on, however many
 (torch 2.11 and 2.13, read in `torch/_inductor/runtime/triton_heuristics.py`).
 """
 
