@@ -75,7 +75,7 @@ def architecture(ref: ModelRef) -> Untrained:
 
 def borrower(ref: ModelRef, target: Untrained) -> Untrained | None:
     """A draft that borrows from `target`, with the layers it brings; None for any other model."""
-    own = borrowed_layers(ref)
+    own = None if ref.shape else borrowed_layers(ref)
     return None if own is None else replace(target, ref=ref, own_layers=own)
 
 

@@ -78,12 +78,16 @@ def test_random_weights_of_a_shape_fetch_nothing(
 
     tiny = shapes.SHAPES["smollm2-135m"] | {"num_hidden_layers": 1, "vocab_size": 300}
     monkeypatch.setitem(shapes.SHAPES, "tiny", tiny)
-    arguments = ["model.target.path=org/nowhere", "model.target.shape=tiny", "method=lookup"]
-    assert main(["latency", *arguments, "weights=random", "engine=graph"]) == 0
+    target = ["model.target.path=org/nowhere", "model.target.shape=tiny"]
+    draft = ["model.draft.path=nowhere", "model.draft.shape=tiny"]
+    random = ["weights=random", "engine=graph"]
+    assert main(["latency", *target, "method=lookup", *random]) == 0
     printed = capfd.readouterr().out
     assert "engine graph, random weights" in printed
     assert "target: tiny, float32" in printed
     assert "draft:" not in printed
+    assert main(["latency", *target, *draft, "method=spd", "method.k=2", *random]) == 0
+    assert "draft: tiny, float32" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(
