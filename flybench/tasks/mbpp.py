@@ -8,15 +8,11 @@ of the one answer.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-from functools import partial
-from itertools import islice
 from typing import Any
 
 from flybench.config import TaskConfig
-from flybench.core import FlybenchError, Prompt, Record, Score
-from flybench.tasks.base import Judged, RowTask, row_of
-from flybench.tasks.programs import assembled, score_program
+from flybench.core import FlybenchError
+from flybench.tasks.programs import ProgramTask, assembled
 from flybench.tasks.sources import Rows, by_id, local_file, read_hub, read_rows
 
 INSTRUCTION = (
@@ -26,19 +22,15 @@ INSTRUCTION = (
 FILES = ("sanitized-mbpp.json", "mbpp/sanitized-mbpp.json")
 REMEDY = "give task.path= the file sanitized-mbpp.json."
 TESTED = range(11, 511)
+FIELDS = {"prompt": str, "code": str, "test_list": list}
 
 
-class MbppTask(RowTask):
+class MbppTask(ProgramTask):
     """Prompts and scorer of MBPP."""
 
-    judged: Judged = "scored"
-    runs_code = True
-
     def __init__(self, config: TaskConfig) -> None:
-        self._config = config
-        fields = {"prompt": str, "code": str, "test_list": list}
-        self._rows = by_id(_rows(config), "task_id", fields)
-        for name, row in self._rows.items():
+        rows = by_id(_rows(config), "task_id", FIELDS)
+        for name, row in rows.items():
             try:
                 entry_point(row)
             except (SyntaxError, IndexError) as error:
@@ -46,13 +38,17 @@ class MbppTask(RowTask):
                     f"MBPP's row {name} holds no function and tests in Python "
                     f"({type(error).__name__}): mend the file, or leave the row out."
                 ) from error
+        super().__init__(rows, config.max_new_tokens)
 
-    def prompts(self, count: int | None = None) -> Sequence[Prompt]:
-        return [_prompt(row, self._config) for row in islice(self._rows.values(), count)]
+    def question(self, row: dict[str, Any]) -> str:
+        return INSTRUCTION.format(problem=row["prompt"], tests="\n".join(row["test_list"]))
 
-    def score(self, record: Record) -> Score:
-        row = row_of(self._rows, record)
-        return score_program(record, entry_point(row), partial(program, row))
+    def entry_point(self, row: dict[str, Any]) -> str:
+        return entry_point(row)
+
+    def program(self, row: dict[str, Any], code: str) -> str:
+        """The answer, what the tests import, the tests."""
+        return assembled(code, *(row.get("test_imports") or []), *row["test_list"])
 
 
 def entry_point(row: dict[str, Any]) -> str:
@@ -67,23 +63,8 @@ def entry_point(row: dict[str, Any]) -> str:
     return next((name for name in defined if name in called), defined[-1])
 
 
-def program(row: dict[str, Any], code: str) -> str:
-    """A whole program: the answer, what the tests import, the tests."""
-    return assembled(code, *(row.get("test_imports") or []), *row["test_list"])
-
-
 def _rows(config: TaskConfig) -> Rows:
     if not config.path:
         return read_hub("google-research-datasets/mbpp", "test", REMEDY, "sanitized")
     rows = read_rows(local_file(config.path, *FILES))
     return [row for row in rows if not isinstance(row, dict) or row.get("task_id") in TESTED]
-
-
-def _prompt(row: dict[str, Any], config: TaskConfig) -> Prompt:
-    content = INSTRUCTION.format(problem=row["prompt"], tests="\n".join(row["test_list"]))
-    return Prompt(
-        sample_id=str(row["task_id"]),
-        messages=({"role": "user", "content": content},),
-        category="code",
-        max_new_tokens=config.max_new_tokens,
-    )

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Sequence
-from functools import partial
-from itertools import islice
+from collections.abc import Callable
 from typing import Any
 
 from flybench.config import TaskConfig
-from flybench.core import FlybenchError, Prompt, Record, Score
+from flybench.core import FlybenchError
 from flybench.tasks import plus_check
-from flybench.tasks.base import Judged, RowTask, row_of
 from flybench.tasks.mbpp import entry_point
 from flybench.tasks.plus_inputs import as_python
-from flybench.tasks.programs import assembled, score_program
+from flybench.tasks.programs import ProgramTask, assembled
 from flybench.tasks.sources import Rows, by_id, local_file, read_hub, read_rows
 
 INSTRUCTION = (
@@ -33,37 +30,28 @@ REMEDY = "give task.path= the file MbppPlus.jsonl of EvalPlus' releases."
 FIELDS = {"prompt": str, "entry_point": str, "canonical_solution": str, "inputs": str}
 
 
-class MbppPlusTask(RowTask):
+class MbppPlusTask(ProgramTask):
     """Prompts and scorer of MBPP+."""
 
-    judged: Judged = "scored"
-    runs_code = True
-
     def __init__(self, config: TaskConfig) -> None:
-        self._config = config
         if config.path:
             rows = _each(_of_evalplus, read_rows(local_file(config.path, *FILES)))
         else:
             rows = _each(_of_hub, read_hub("evalplus/mbppplus", "test", REMEDY))
-        self._rows = by_id(rows, "task_id", FIELDS)
+        super().__init__(by_id(rows, "task_id", FIELDS), config.max_new_tokens)
 
-    def prompts(self, count: int | None = None) -> Sequence[Prompt]:
-        return [_prompt(row, self._config) for row in islice(self._rows.values(), count)]
+    def question(self, row: dict[str, Any]) -> str:
+        return INSTRUCTION.format(problem=row["prompt"])
 
-    def score(self, record: Record) -> Score:
-        row = row_of(self._rows, record)
-        return score_program(record, row["entry_point"], partial(program, row))
-
-
-def program(row: dict[str, Any], code: str) -> str:
-    """A whole program: the answer, then the comparison in a namespace of its own."""
-    name = row["entry_point"]
-    told = [name, row["canonical_solution"], row["inputs"], row["atol"]]
-    comparison = (
-        f"__check = {{}}\nexec({inspect.getsource(plus_check)!r}, __check)\n"
-        f"__check['check']({name}, {', '.join(map(repr, told))})"
-    )
-    return assembled(code, comparison)
+    def program(self, row: dict[str, Any], code: str) -> str:
+        """The answer, then the comparison in a namespace of its own."""
+        name = row["entry_point"]
+        told = [name, row["canonical_solution"], row["inputs"], row["atol"]]
+        comparison = (
+            f"__check = {{}}\nexec({inspect.getsource(plus_check)!r}, __check)\n"
+            f"__check['check']({name}, {', '.join(map(repr, told))})"
+        )
+        return assembled(code, comparison)
 
 
 def _each(convert: Callable[[Any], dict[str, Any]], rows: Rows) -> Rows:
@@ -107,12 +95,3 @@ def _of_hub(row: dict[str, Any]) -> dict[str, Any]:
         "prompt": f"{row['prompt']}\n{row['test_list'][0]}",
         "inputs": ast.unparse(inputs),
     }
-
-
-def _prompt(row: dict[str, Any], config: TaskConfig) -> Prompt:
-    return Prompt(
-        sample_id=str(row["task_id"]),
-        messages=({"role": "user", "content": INSTRUCTION.format(problem=row["prompt"])},),
-        category="code",
-        max_new_tokens=config.max_new_tokens,
-    )
