@@ -1,16 +1,14 @@
-"""Reading an answer out of text: numbers, code blocks, words."""
+"""Reading an answer out of text: numbers and words."""
 
 from __future__ import annotations
 
 import re
-import textwrap
 import unicodedata
 from decimal import Decimal, InvalidOperation
 
-NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?|-?\.\d+")
+NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?|[-−]?\.\d+")
 # A model that goes on to invent the next question is no longer answering this one.
-NEXT_QUESTION = re.compile(r"\n\s*(?:Question|Problem|Q)\s*\d*\s*[:.]")
-FENCE = re.compile(r"^[ \t]*```[ \t]*(\w*)[^\n]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
+NEXT_QUESTION = re.compile(r"^[ \t]*(?:Question|Problem|Q)[ \t]*\d*[ \t]*[:.]", re.MULTILINE)
 
 
 def last_number(text: str) -> Decimal | None:
@@ -21,30 +19,19 @@ def last_number(text: str) -> Decimal | None:
 
 def last_number_text(text: str) -> str | None:
     """The same number as it is written."""
-    found = NUMBER.findall(NEXT_QUESTION.split(text, maxsplit=1)[0])
-    return str(found[-1]) if found else None
+    first = NUMBER.search(text)
+    if first is None:
+        return None
+    invented = NEXT_QUESTION.search(text, first.end())
+    return str(NUMBER.findall(text[: invented.start() if invented else None])[-1])
 
 
 def as_number(text: str) -> Decimal | None:
     """A decimal number from text such as `1,234.50`; None if it is none."""
     try:
-        return Decimal(text.replace(",", "").strip())
+        return Decimal(text.replace(",", "").replace("−", "-").strip())
     except InvalidOperation:
         return None
-
-
-def code_block(text: str, entry_point: str) -> str | None:
-    """The code that defines `entry_point`: its fenced block, or the text itself if it is bare.
-
-    An answer cut at its cap may lack the closing fence. Several blocks: the first that defines the
-    function. None if nothing defines it.
-    """
-    definition = re.compile(rf"^[ \t]*(?:async[ \t]+)?def[ \t]+{re.escape(entry_point)}\b", re.M)
-    for _, block in FENCE.findall(text):
-        if definition.search(block):
-            return textwrap.dedent(block)
-    bare = definition.search(text)
-    return text[bare.start() :] if bare and "```" not in text else None
 
 
 def contains_words(text: str, phrase: str) -> bool:

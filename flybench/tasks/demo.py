@@ -14,8 +14,9 @@ from flybench.checks import allow
 from flybench.config import TaskConfig
 from flybench.core import FlybenchError, Prompt, Record, Score
 from flybench.sandbox import run_program
-from flybench.tasks.answers import as_number, code_block, contains_words, last_number
+from flybench.tasks.answers import as_number, contains_words, last_number
 from flybench.tasks.base import Judged, RowTask, row_of
+from flybench.tasks.code import program_in
 from flybench.tasks.programs import assembled
 from flybench.tasks.sources import by_id, local_file, package_file, read_rows
 
@@ -72,7 +73,7 @@ def _number(text: str, reference: dict[str, Any]) -> Judgement:
 
 
 def _python(text: str, reference: dict[str, Any]) -> Judgement:
-    code = code_block(text, reference["entry_point"])
+    code = program_in(text, reference["entry_point"])
     if code is None:
         return 0.0, None, f"no definition of {reference['entry_point']} in the answer"
     outcome = run_program(assembled(code, reference["tests"]))

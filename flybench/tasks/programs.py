@@ -10,8 +10,8 @@ from typing import Any
 
 from flybench.core import Prompt, Record, Score
 from flybench.sandbox import run_program
-from flybench.tasks.answers import code_block
 from flybench.tasks.base import Judged, RowTask, row_of
+from flybench.tasks.code import program_in
 
 FUTURE = re.compile(r"^from __future__ import [^\n]*\n", re.MULTILINE)
 IMPORTED = (
@@ -51,7 +51,7 @@ class ProgramTask(RowTask, ABC):
     def score(self, record: Record) -> Score:
         """pass@1 of the code block that defines the function."""
         row = row_of(self._rows, record)
-        code = code_block(record.turns[-1].text, self.entry_point(row))
+        code = program_in(record.turns[-1].text, self.entry_point(row))
         if code is None:
             passed, reason = False, "no code block defines the function"
         else:

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from flybench.tasks.answers import as_number, code_block, contains_words, last_number
+from flybench.tasks.answers import as_number, contains_words, last_number
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,8 @@ from flybench.tasks.answers import as_number, code_block, contains_words, last_n
         ("she pays 3-4 times, 12 in all", "12"),
         ("It is 18.\n\nQuestion: what is 7 + 2?", "18"),
         ("It is 18.\nQ2: and 9?", "18"),
+        ("\nProblem: how many?\nThey are 18.", "18"),
+        ("It is −18.", "-18"),
     ],
 )
 def test_last_number_before_an_invented_question(text: str, number: str) -> None:
@@ -34,34 +36,6 @@ def test_no_number() -> None:
 
 def test_numbers_compare_by_value() -> None:
     assert as_number("7.50") == as_number("7.5")
-
-
-CODE = "def f(x):\n    return x\n"
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        f"Here it is:\n```python\n{CODE}```\nDone.",
-        f"```\n{CODE}```",
-        f"```py\n{CODE}",  # cut at the cap, no closing fence
-        f"```python\nprint('g')\n```\nthen\n```python\n{CODE}```",
-        f"```python\nimport math\n\n{CODE}```",
-        f"  ```python\n{CODE}  ```",
-        f"Sure!\n{CODE}",
-    ],
-)
-def test_code_block_finds_the_definition(answer: str) -> None:
-    code = code_block(answer, "f")
-    assert code is not None
-    space: dict[str, object] = {}
-    exec(code, space)
-    assert space["f"](3) == 3  # type: ignore[operator]
-
-
-def test_code_block_wants_the_named_function() -> None:
-    assert code_block("```python\ndef fold(x): pass\n```", "f") is None
-    assert code_block("nothing here", "f") is None
 
 
 def test_words_match_whole() -> None:

@@ -1,0 +1,102 @@
+"""Reading the program out of an answer that is Python among prose.
+
+A block may be fenced in any of the ways that models write (with backticks or tildes, behind a list
+mark, a quote's bar or a few words), or not at all. What counts is that it parses and defines the
+function that was asked for.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+
+OPENING = re.compile(r"(?P<before>[^`~]*?)(?P<fence>`{3,}|~{3,})[ \t]*[\w+.-]*[^`~]*")
+CLOSING = re.compile(r"[>\s]*(?P<fence>`{3,}|~{3,})\s*")
+LONGEST = 1000  # lines in which bare code is looked for
+NESTED = 8  # fences that a block is taken to quote, at most
+
+
+def program_in(text: str, name: str) -> str | None:
+    """The code that defines `name`; None if nothing does.
+
+    Of several blocks the last one that parses: models quote the question first and mend what they
+    wrote. Where none parses, the first that begins to define it, such as one cut at the cap.
+    """
+    lines = text.lstrip("\ufeff").splitlines()
+    begun = re.compile(rf"^[ \t]*(?:async[ \t]+)?def[ \t]+{re.escape(name)}\b", re.MULTILINE)
+    whole, torn = [], []
+    for candidates in _blocks(lines):
+        fitting = [block for block in candidates if _defines(block, name)]
+        whole += fitting[:1]
+        torn += [block for block in candidates[:1] if begun.search(block)]
+    if whole or torn:
+        return whole[-1] if whole else torn[0]
+    bare = _bare(lines, name, begun)
+    found = begun.search(text)
+    return bare if bare or not found else text[found.start() :]
+
+
+def _blocks(lines: list[str]) -> Iterator[list[str]]:
+    """For every opening fence what it may hold: up to the first closing fence, the second, …"""
+    after = 0
+    for start, line in enumerate(lines):
+        opening = OPENING.fullmatch(line)
+        if opening is None or start < after:
+            continue
+        closings = [
+            number
+            for number, other in enumerate(lines[start + 1 :], start + 1)
+            if (closing := CLOSING.fullmatch(other))
+            and closing["fence"].startswith(opening["fence"])
+        ]
+        bar = opening["before"].lstrip().startswith(">")
+        ends = [*closings[:NESTED], len(lines)]
+        yield [_block(lines[start + 1 : end], bar) for end in ends]
+        after = ends[0] + 1
+
+
+def _block(lines: list[str], quoted: bool) -> str:
+    own = [re.sub(r"^\s*> ?", "", line) for line in lines] if quoted else lines
+    return textwrap.dedent("".join(f"{line}\n" for line in own))
+
+
+def _bare(lines: list[str], name: str, begun: re.Pattern[str]) -> str | None:
+    """The longest run of lines around a definition that is Python, imports and helpers with it."""
+    places = [number for number, line in enumerate(lines[:LONGEST]) if begun.match(line)]
+    for place in reversed(places):
+        ends = range(min(len(lines), place + LONGEST), place, -1)
+        end = next((end for end in ends if _parsed(_block(lines[place:end], False))), None)
+        if end is not None:
+            starts = range(max(0, place - LONGEST), place + 1)
+            whole = (_block(lines[start:end], False) for start in starts)
+            return next((block for block in whole if _defines(block, name)), None)
+    return None
+
+
+def _defines(code: str, name: str) -> bool:
+    """Whether it is Python whose own top level defines or assigns `name`."""
+    tree = _parsed(code)
+    if tree is None:
+        return False
+    defined = {
+        node.name
+        for node in tree.body
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    }
+    assigned = {
+        target.id
+        for node in tree.body
+        if isinstance(node, (ast.Assign, ast.AnnAssign))
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    }
+    return name in defined | assigned
+
+
+def _parsed(code: str) -> ast.Module | None:
+    try:
+        return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
