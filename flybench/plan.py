@@ -38,10 +38,6 @@ class Plan(Machinery):
         return [note for note in (self.engine_note, self.config.method.caution, head) if note]
 
     @property
-    def label(self) -> str:
-        return " ".join([self.config.model.name, self.config.method.name, self.config.task.name])
-
-    @property
     def methods(self) -> list[MethodConfig]:
         """AR, the method unless that is AR, and AR again where the run asks for it."""
         own = [self.config.method] if self.config.method.draft.kind != "none" else []

@@ -25,6 +25,7 @@ from flybench.machinery import Machinery
 from flybench.measure import peak_memory_bytes, reset_peak_memory
 from flybench.methods import AR, AR_AGAIN, build_decoder
 from flybench.plan import Plan
+from flybench.progress import Progress
 from flybench.ranks import rank, world_size
 from flybench.records import DRAFT_IDS
 from flybench.sampling import Sampling
@@ -39,6 +40,11 @@ class Asked(NamedTuple):
     number: int
     prompt: Prompt
     lacking: dict[int, list[MethodConfig]]
+
+    @property
+    def answers(self) -> int:
+        """How often it is decoded: a method that several plans lack serves all of them."""
+        return len({method for methods in self.lacking.values() for method in methods})
 
 
 def pending(plans: Sequence[Plan]) -> list[Asked]:
@@ -118,6 +124,13 @@ class Turn(NamedTuple):
         """What tells the draws of AR's second turn from those of its first, at temperature > 0."""
         return ":again" if self.method == AR_AGAIN else ""
 
+    @property
+    def label(self) -> str:
+        """Model, method and task, and what the method is set to."""
+        config = self.plans[0].config
+        names = [config.model.name, self.method.name, config.task.name, self.method.settings]
+        return " ".join(filter(None, names))
+
     def answer(self, prompt: Prompt, position: int) -> Record:
         """One sample, at this method's `position` in the order of methods."""
         # What is too long for the longest draft may still be answered beside a shorter one.
@@ -135,7 +148,9 @@ def turns(wanted: Sequence[tuple[Plan, list[MethodConfig]]], loaded: Loaded) -> 
         yield Turn(method, loaded.decoder(method, plans[0].config.sampling.rule()), plans)
 
 
-def generate(plans: Sequence[Plan], todo: Sequence[Asked], loaded: Loaded) -> None:
+def generate(
+    plans: Sequence[Plan], todo: Sequence[Asked], loaded: Loaded, progress: Progress
+) -> None:
     """Decode `todo` and append a record for each sample and method."""
     for plan in plans:
         drafts = plan.weights.drafter is not None
@@ -148,25 +163,19 @@ def generate(plans: Sequence[Plan], todo: Sequence[Asked], loaded: Loaded) -> No
     done = len(first.prompts) - len(todo)
     if done and not rank():
         print(f"Continuing {first.folder.path}: {done} of {len(first.prompts)} samples are there.")
-    label = " ".join(dict.fromkeys(word for plan in plans for word in plan.label.split()))
-    with tqdm(
-        total=len(first.prompts),
-        initial=done,
-        desc=label,
-        unit="sample",
-        disable=True if rank() else None,
-    ) as bar:
+    with progress.decoding():
         for number, prompt, lacking in todo:
             wanted = [(plans[index], methods) for index, methods in lacking.items()]
             order = list(turns(wanted, loaded))
             # There and back: a drift of the machine favours no method.
             for position, turn in enumerate(order[:: -1 if number % 2 else 1]):
+                progress.on(turn.label)
                 energy = sensors.energy_j()
                 record = turn.answer(prompt, position)
                 record = replace(record, telemetry=sensors.since(energy))
                 for plan in turn.plans:
                     plan.folder.append(record)
-            bar.update()
+                progress.step()
 
 
 def warm_up(plans: Sequence[Plan], loaded: Loaded, todo: Sequence[Asked]) -> None:
@@ -203,7 +212,7 @@ def answer(
         if isinstance(error, torch.OutOfMemoryError):
             torch.cuda.empty_cache()
         message = f"{type(error).__name__}: {error}"
-        print(f"{prompt.sample_id} ({method.name}) failed: {message}", file=sys.stderr)
+        tqdm.write(f"{prompt.sample_id} ({method.name}) failed: {message}", file=sys.stderr)
         return replace(record, error=message)
     return replace(record, turns=generations, peak_memory_bytes=peak_memory_bytes(device))
 

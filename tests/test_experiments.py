@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flybench.cli import main
-from flybench.compose import cells, files, parse_request
+from flybench.compose import files, parse_request
 from flybench.config import RunConfig
 from flybench.experiments import distinct, expand
 from tests.reference.toys import assert_one_sentence
@@ -48,8 +48,7 @@ PATHS = {
 
 
 def composed(*arguments: str) -> list[RunConfig]:
-    requests = expand(parse_request(["-m", *arguments]))
-    return distinct([config for request in requests for config in cells(request)])
+    return [cell.config for cell in distinct(expand(parse_request(["-m", *arguments])))]
 
 
 def told(config: RunConfig) -> tuple[object, ...]:

@@ -1,0 +1,74 @@
+"""How far a sweep is, in answers: a bar on a terminal, elsewhere a line every half minute.
+
+An answer is a sample under a method; one that several cells share, such as AR's, counts once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tqdm import tqdm
+
+LINE_EVERY_S = 30.0
+LINE = "{n_fmt} of {total_fmt} answers, {rate_fmt}, {remaining} left: {desc}"
+
+
+class Progress:
+    """One count over all cells of a sweep, of which `there` answers are there already.
+
+    `plain` keeps to lines, for a terminal that several processes write to; `silent` shows nothing.
+    """
+
+    def __init__(self, there: int = 0, plain: bool = False, silent: bool = False) -> None:
+        self._silent = silent
+        self._plain = plain or silent or not sys.stderr.isatty()
+        self._bar: tqdm[None] = tqdm(
+            initial=there,
+            total=there,
+            unit=" answers",
+            # A bar that nobody sees keeps the count and the rate all the same.
+            file=open(os.devnull, "w") if self._plain else sys.stderr,  # noqa: SIM115
+            mininterval=LINE_EVERY_S if self._plain else 0.1,
+            delay=1e-9,  # nothing is drawn before the first answer is due
+            leave=False,
+        )
+        self._told = there
+        self._told_s = time.monotonic()
+
+    def expect(self, answers: int) -> None:
+        """Set how many answers are still to come, of the cell at hand and of all after it."""
+        self._bar.total = self._bar.n + answers
+
+    @contextmanager
+    def decoding(self) -> Iterator[None]:
+        """Show the count while answers come; what lies between takes no time in its rate."""
+        self._bar.unpause()
+        try:
+            yield
+        finally:
+            if self._plain:
+                self._tell()
+            else:
+                self._bar.clear()
+
+    def on(self, cell: str) -> None:
+        """Name the cell that is being decoded."""
+        self._bar.set_description_str(cell, refresh=not self._plain)
+
+    def step(self) -> None:
+        """Count an answer."""
+        self._bar.update()
+        if self._plain and time.monotonic() - self._told_s >= LINE_EVERY_S:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._told_s = time.monotonic()
+        if self._silent or self._told == self._bar.n:
+            return
+        self._told = int(self._bar.n)
+        shown = {**self._bar.format_dict, "bar_format": LINE, "ncols": None}
+        print(tqdm.format_meter(**shown), file=sys.stderr, flush=True)
