@@ -42,7 +42,8 @@ def project(folder: RunFolder, path: Path | None, force: bool) -> str:
         FlybenchError: the costs are another model's, lack something, or the run has no pairs.
     """
     known = folder.provenance()
-    path = path or newest(folder, known)
+    dtype = read_yaml(folder.config_file).get("engine", {}).get("dtype")
+    path = path or newest(folder.path.parent, known, dtype)
     result = None if path is None else _allowed(folder, known, path, force)
     lines = [["method", "tau", "gamma", "speed-up (projection)", "speed-up (measured)", "error"]]
     told: list[str] = []
@@ -98,10 +99,12 @@ def _allowed(folder: RunFolder, known: Row, path: Path, force: bool) -> Result:
     return result
 
 
-def newest(folder: RunFolder, known: Row) -> Path | None:
-    """The latest measurement beside a run of its model, dtype, device and engine, if any."""
-    dtype = read_yaml(folder.config_file).get("engine", {}).get("dtype")
-    files = sorted(folder.path.parent.glob(f"latency-*/{FILE}"), key=lambda f: f.stat().st_mtime)
+def newest(results: Path, known: Row, dtype: str | None) -> Path | None:
+    """The latest measurement in `results` of what a run's provenance tells, in its dtype, if any.
+
+    Of the provenance it wants the model, the models, the device and the engine.
+    """
+    files = sorted(results.glob(f"latency-*/{FILE}"), key=lambda f: f.stat().st_mtime)
     for file in reversed(files):
         try:
             result = read_costs(file)
