@@ -18,7 +18,9 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
   flybench run [-m] [model=NAME] [method=NAME] [task=NAME] [judge=NAME] [key=value …]
                             decode with AR and the method, score, summarise
                             -m sweeps comma-separated values, one run a combination
-                            -m experiment=NAME sweeps a preset; --dry-run shows the runs alone
+                            -m experiment=NAME sweeps a preset; --dry-run shows the runs alone,
+                            with an estimate of their time and memory
+                            -m hydra/launcher=joblib|submitit_slurm|ray runs them as jobs
                             --config-dir DIR adds your own conf files
   flybench score RUN… [judge=openai|local|none] [judge.model=NAME] [judge.key=value …]
                             score the records of runs again, by their task's rule or by this judge

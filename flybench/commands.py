@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -45,7 +46,14 @@ def run_command(arguments: Sequence[str]) -> int:
         dry_run([cell.config for cell in cells])
         return 0
     argv = ["flybench", "run", *arguments]
-    done = run_cells(cells, argv) if launcher is None else launch(request, launcher, cells, argv)
+    if launcher is None:
+        done = run_cells(cells, argv)
+    else:
+        done = launch(request, launcher, cells, argv)
+        # What jobs have said may lie in files of other machines.
+        print("\n".join(["", *map(str, done.folders)]))
+        for failure in done.failures:
+            print(f"flybench: {failure}", file=sys.stderr)
     if closing := together([RunFolder(path) for path in done.folders]):
         print(f"\n{closing}")
     return done.code

@@ -119,4 +119,4 @@ def _total(lines: Sequence[Shown], times: Sequence[Estimate]) -> str:
         told += f" for the {len(known)} whose time is known"
     sizes = [line.memory for line in lines if line.memory is not None]
     most = f"{_gigabytes(max(sizes))} GB" if sizes else "unknown"
-    return f"{len(lines)} runs; decoding takes {told}; weights and caches of one at most: {most}"
+    return f"{len(lines)} runs; time to decode: {told}; weights and caches of the largest: {most}"

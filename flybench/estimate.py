@@ -33,7 +33,7 @@ SOURCES = {
     "other runs": "the mean of the same model, method, task and machine in the folder of results",
     "AR's answers": "AR's mean, for a method that was not measured yet",
     "latency": "answers of full length, at AR's cost of a step in the newest `flybench latency`",
-    "unknown": "nothing was measured here; limit=2 first, or `flybench latency model=…`, would tell",
+    "unknown": "nothing was measured here: limit=2 first, or `flybench latency`, would tell",
 }
 Source = str
 

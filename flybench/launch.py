@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +79,8 @@ def launch(request: Request, name: str, cells: Sequence[Cell], argv: Sequence[st
         launcher = Plugins.instance().instantiate_launcher(context, jobs, config)
         returned: list[Any] = list(launcher.launch(firsts, initial_job_idx=0))
     outcomes: list[Outcome] = [each.return_value for each in returned]
-    folders = [folder for outcome in outcomes for folder in outcome.folders]
-    return Outcome(max(outcome.code for outcome in outcomes), folders)
+    codes, folders, failures = zip(*outcomes, strict=True)
+    return Outcome(max(codes), list(chain(*folders)), list(chain(*failures)))
 
 
 def travelling_together(cells: Sequence[Cell]) -> list[list[Cell]]:

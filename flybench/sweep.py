@@ -43,10 +43,11 @@ NOTHING: Job = ([], [])
 
 
 class Outcome(NamedTuple):
-    """The exit code of some cells, and the folders of those that were finished."""
+    """The exit code of some cells, the folders of those that were finished, why others were not."""
 
     code: int
     folders: list[Path]
+    failures: list[str]
 
 
 def run_cells(cells: Sequence[Cell], argv: Sequence[str], plain: bool = False) -> Outcome:
@@ -57,7 +58,9 @@ def run_cells(cells: Sequence[Cell], argv: Sequence[str], plain: bool = False) -
         if len(cells) > 1 and not rank():
             print(f"\n{cell.name}")
         code = max(code, sweep.run(cell.config))
-    return Outcome(code, list(sweep.finished))
+    failed = [cell for cell in cells if cell.config in sweep.failures]
+    failures = [f"{cell.name}: {sweep.failures[cell.config]}" for cell in failed]
+    return Outcome(code, list(sweep.finished), failures)
 
 
 class Sweep:
@@ -67,6 +70,7 @@ class Sweep:
         self, configs: Sequence[RunConfig], argv: Sequence[str], plain: bool = False
     ) -> None:
         self.finished: dict[Path, None] = {}
+        self.failures: dict[RunConfig, str] = {}
         self._configs = list(configs)
         self._argv = argv
         self._plain = plain
@@ -94,7 +98,8 @@ class Sweep:
         except Exception as error:  # the other cells of a sweep go on
             if os.environ.get("FLYBENCH_DEBUG"):
                 raise
-            print(f"flybench: {explain(error)}", file=sys.stderr)
+            self.failures[config] = explain(error)
+            print(f"flybench: {self.failures[config]}", file=sys.stderr)
             return 2
         self.finished[plan.folder.path] = None
         print(headline(rows))
