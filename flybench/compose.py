@@ -119,7 +119,7 @@ def combinations(request: Request) -> list[Cell]:
     Raises:
         FlybenchError: one of them cannot be composed or cannot work.
     """
-    with _in_one_sentence(request):
+    with in_one_sentence(request):
         own = request.task_overrides
         parsed = OverridesParser.create().parse_overrides(own)
         found = [own]
@@ -162,7 +162,7 @@ def judge_of(request: Request, own: JudgeConfig) -> JudgeConfig:
                 f"{name} cannot be set for `flybench score`, which takes runs and judge settings: "
                 "see `flybench --help`."
             )
-    with _in_one_sentence(request), initialize_config_dir(str(conf_dir()), version_base="1.3"):
+    with in_one_sentence(request), initialize_config_dir(str(conf_dir()), version_base="1.3"):
         tree = compose("config", [*request.overrides, *request.search_path]).judge
         plain: dict[str, Any] = OmegaConf.to_container(tree, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
     if "judge" not in names:
@@ -226,7 +226,7 @@ def read_yaml(file: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _in_one_sentence(request: Request) -> Iterator[None]:
+def in_one_sentence(request: Request) -> Iterator[None]:
     """Turn what Hydra and OmegaConf raise into one sentence with a remedy."""
     try:
         yield

@@ -25,7 +25,7 @@ from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
 
 from flybench.checks import suggestion
-from flybench.compose import Cell, Request, conf_dir
+from flybench.compose import Cell, Request, conf_dir, in_one_sentence
 from flybench.config import RunConfig, digest
 from flybench.core import FlybenchError
 from flybench.ranks import world_size
@@ -74,7 +74,8 @@ def launch(request: Request, name: str, cells: Sequence[Cell], argv: Sequence[st
         # Cells are Hydra's only to compose where they run: what a job does, it brings along.
         firsts = [list(job[0].overrides) for job in jobs.jobs]
         overrides = [*firsts[0], *request.hydra_overrides, *request.search_path]
-        config = hydra.compose_config("config", overrides, run_mode=RunMode.MULTIRUN)
+        with in_one_sentence(request):
+            config = hydra.compose_config("config", overrides, run_mode=RunMode.MULTIRUN)
         context = HydraContext(hydra.config_loader, Callbacks(config))
         launcher = Plugins.instance().instantiate_launcher(context, jobs, config)
         returned: list[Any] = list(launcher.launch(firsts, initial_job_idx=0))

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from tqdm import tqdm
 
@@ -26,7 +27,7 @@ class Progress:
     def __init__(self, there: int = 0, plain: bool = False, silent: bool = False) -> None:
         self._silent = silent
         self._plain = plain or silent or not sys.stderr.isatty()
-        self._bar: tqdm[None] = tqdm(
+        self._bar: tqdm[Any] = tqdm(
             initial=there,
             total=there,
             unit=" answers",

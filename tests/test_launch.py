@@ -1,4 +1,4 @@
-"""Sweeps by Hydra's launchers: what travels together, and that jobs elsewhere end as they do here."""
+"""Sweeps by Hydra's launchers: what travels together, and jobs that end as they do here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SMALL = ["model=random", "task=demo", "limit=1", "method.k=3"]
 LAUNCHERS = [
     ("joblib", "joblib", ["hydra.launcher.n_jobs=2"]),
     ("submitit_local", "submitit", ["hydra.launcher.timeout_min=5"]),
-    ("ray", "ray", ["hydra.launcher.ray.init.num_cpus=2"]),
+    ("ray", "ray", ["+hydra.launcher.ray.init.num_cpus=2"]),
 ]
 
 
@@ -74,6 +74,7 @@ def runs() -> list[Path]:
     [
         (["hydra/launcher=joblib"], "add -m"),
         (["-m", "hydra/launcher=joblob"], "is not here"),
+        (["-m", "hydra/launcher=basic", "task.max_new_tokens=nine"], "a whole number"),
         (["hydra.run.dir=x"], "has no effect without a launcher"),
     ],
 )

@@ -9,6 +9,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+import flybench
 from flybench.compose import cells, parse_request
 from flybench.config import EngineConfig, ModelConfig, ModelRef
 from flybench.engine.borrowed import save_layers
@@ -66,24 +67,24 @@ def test_sizes_are_those_of_the_loaded_pair(draft: ModelRef | None, borrowed: Mo
 
 def test_what_comes_with_flybench_is_known_without_its_target() -> None:
     (config,) = cells(parse_request(["model=smollm2"]))
-    for sizes in (draft_sizes, head_sizes):
-        found = sizes(config.model, replace(ENGINE, dtype="bf16"))
-        assert found.weights and found.cache
-        # Its file is in bf16 too, and it holds ids beside the weights.
-    file = Path("flybench/weights/smollm2_eagle3/model.safetensors")
-    assert found.weights == pytest.approx(file.stat().st_size, rel=0.1)
+    half = replace(ENGINE, dtype="bf16")  # as its files are
+    assert draft_sizes(config.model, half).weights
+    head = head_sizes(config.model, half)
+    file = Path(flybench.__file__).parent / "weights" / "smollm2_eagle3" / "model.safetensors"
+    assert head.cache
+    assert head.weights == pytest.approx(file.stat().st_size, rel=0.1)  # ids lie beside weights
 
 
 def test_weights_in_fewer_bits_take_less() -> None:
     whole = ModelRef("org/model", shape="llama-8b", dtype="bf16")
-    sizes = {
-        q: target_sizes(replace(whole, quantize=q), ENGINE).weights or 0 for q in ("int8", "nf4")
-    }
+    int8, nf4 = (
+        target_sizes(replace(whole, quantize=how), ENGINE).weights for how in ("int8", "nf4")
+    )
     # Embeddings and output, 2 · 128256 · 4096 numbers, stay as they are.
     kept = 2 * 2 * 128256 * 4096
     linear = (target_sizes(whole, ENGINE).weights or 0) - kept
-    assert sizes["int8"] == pytest.approx(kept + linear / 2, rel=0.01)
-    assert sizes["nf4"] == pytest.approx(kept + linear * 9 / 32, rel=0.01)
+    assert int8 == pytest.approx(kept + linear / 2, rel=0.01)
+    assert nf4 == pytest.approx(kept + linear * 9 / 32, rel=0.01)
 
 
 def test_a_quantised_checkpoint_takes_what_its_files_take(tmp_path: Path) -> None:
