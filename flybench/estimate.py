@@ -35,31 +35,30 @@ SOURCES = {
     "latency": "answers of full length, at AR's cost of a step in the newest `flybench latency`",
     "unknown": "nothing was measured here: limit=2 first, or `flybench latency`, would tell",
 }
-Source = str
 
 
 class Estimate(NamedTuple):
     """Seconds of decoding, None if unknown, and the weakest of the sources that they rest on."""
 
     seconds: float | None
-    source: Source
+    source: str
 
 
 def estimates(plans: Mapping[int, Plan]) -> dict[int, Estimate]:
     """What each cell adds, by number; what cells side by side share is the first one's."""
+    history = History()
     return {
-        number: _cell(plan, methods)
+        number: history.cell(plans[number], methods)
         for group in groups(plans)
-        for number, (plan, methods) in _ahead({n: plans[n] for n in group}).items()
+        for number, methods in _ahead({n: plans[n] for n in group}).items()
     }
 
 
-def _ahead(group: Mapping[int, Plan]) -> dict[int, tuple[Plan, Counter[MethodConfig]]]:
+def _ahead(group: Mapping[int, Plan]) -> dict[int, Counter[MethodConfig]]:
     """How many answers each cell of a group adds, by method."""
-    plans = list(group.values())
-    found: list[Counter[MethodConfig]] = [Counter() for _ in plans]
+    found: list[Counter[MethodConfig]] = [Counter() for _ in group]
     try:
-        todo = pending(plans)
+        todo = pending(list(group.values()))
     except FlybenchError:  # its own turn will say what is wrong with its records
         todo = []
     for asked in todo:
@@ -67,45 +66,50 @@ def _ahead(group: Mapping[int, Plan]) -> dict[int, tuple[Plan, Counter[MethodCon
         for index, methods in asked.lacking.items():
             found[index].update(set(methods) - seen)
             seen |= set(methods)
-    return {n: (group[n], methods) for n, methods in zip(group, found, strict=True)}
+    return dict(zip(group, found, strict=True))
 
 
-def _cell(plan: Plan, ahead: Counter[MethodConfig]) -> Estimate:
-    each = {method: _answer(plan, method) for method in ahead}
-    sources = ["nothing left", *(source for _, source in each.values())]
-    weakest = max(sources, key=list(SOURCES).index)
-    if weakest == "unknown":
-        return Estimate(None, weakest)
-    return Estimate(sum((each[m].seconds or 0) * n for m, n in ahead.items()), weakest)
+class History:
+    """What was measured before; every folder is read once."""
 
+    def __init__(self) -> None:
+        self._means = cache(_means)
 
-def _answer(plan: Plan, method: MethodConfig) -> Estimate:
-    """One answer of a method."""
-    own = _means(plan.folder.path).get(method.name)
-    if own is not None:
-        return Estimate(own, "own answers")
-    for name, source in ((method.name, "other runs"), (AR.name, "AR's answers")):
-        if found := _elsewhere(plan, name):
-            return Estimate(mean(found), source)
-    step = _step(plan)
-    if step is None:
-        return Estimate(None, "unknown")
-    longest = mean(p.max_new_tokens * (1 + len(p.followups)) for p in plan.prompts)
-    return Estimate(step * longest, "latency")
+    def cell(self, plan: Plan, ahead: Counter[MethodConfig]) -> Estimate:
+        """So many answers of each method."""
+        each = {method: self.answer(plan, method) for method in ahead}
+        sources = ["nothing left", *(source for _, source in each.values())]
+        weakest = max(sources, key=list(SOURCES).index)
+        if weakest == "unknown":
+            return Estimate(None, weakest)
+        return Estimate(sum((each[m].seconds or 0) * n for m, n in ahead.items()), weakest)
 
+    def answer(self, plan: Plan, method: MethodConfig) -> Estimate:
+        """One answer of a method."""
+        own = self._means(plan.folder.path).get(method.name)
+        if own is not None:
+            return Estimate(own, "own answers")
+        for name, source in ((method.name, "other runs"), (AR.name, "AR's answers")):
+            if found := self._elsewhere(plan, name):
+                return Estimate(mean(found), source)
+        step = _step(plan)
+        if step is None:
+            return Estimate(None, "unknown")
+        longest = mean(p.max_new_tokens * (1 + len(p.followups)) for p in plan.prompts)
+        return Estimate(step * longest, "latency")
 
-def _elsewhere(plan: Plan, method: str) -> list[float]:
-    """Mean seconds of an answer in each run like this one."""
-    wanted = _alike(machinery_facts(plan) | _asked(plan), method)
-    found = []
-    for file in sorted(plan.folder.path.parent.glob("*/provenance.json")):
-        try:
-            known = RunFolder(file.parent).provenance()
-            if _alike(known, method) == wanted:
-                found.append(_means(file.parent).get(method))
-        except (FlybenchError, KeyError):
-            continue  # one that nobody asked for
-    return [seconds for seconds in found if seconds is not None]
+    def _elsewhere(self, plan: Plan, method: str) -> list[float]:
+        """Mean seconds of an answer in each run like this one."""
+        wanted = _alike(machinery_facts(plan) | _asked(plan), method)
+        found = []
+        for file in sorted(plan.folder.path.parent.glob("*/provenance.json")):
+            try:
+                known = RunFolder(file.parent).provenance()
+                if _alike(known, method) == wanted:
+                    found.append(self._means(file.parent).get(method))
+            except (FlybenchError, KeyError):
+                continue  # one that nobody asked for
+        return [seconds for seconds in found if seconds is not None]
 
 
 def _asked(plan: Plan) -> dict[str, Any]:
@@ -122,7 +126,6 @@ def _alike(known: dict[str, Any], method: str) -> list[Any]:
     return [*files, *(known[name] for name in names)]
 
 
-@cache
 def _means(folder: Path) -> dict[str, float]:
     """Mean seconds of an answer in a run's folder, by method."""
     times: dict[str, list[float]] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
@@ -21,7 +20,6 @@ SMALL = ["model=random", "task=demo", "method.k=3", "task.max_new_tokens=6"]
 @pytest.fixture(autouse=True)
 def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    estimate_module._means.cache_clear()
 
 
 def planned(*arguments: str) -> dict[int, Plan]:
@@ -83,7 +81,9 @@ def test_another_task_or_machine_tells_nothing() -> None:
     assert elsewhere.source == "unknown"
 
 
-def test_the_step_is_read_from_a_latency_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    (plan,) = planned("method=spd", "limit=1").values()
-    assert estimate_module._step(plan) is None
-    assert replace(plan).folder.path.parent == Path("results")
+def test_the_step_is_read_from_a_latency_file() -> None:
+    assert main(["latency", "model=random", "method=lookup", "method.k=3"]) == 0
+    (plan,) = planned("method=lookup", "limit=1").values()
+    (found,) = estimates({0: plan}).values()
+    assert found.source == "latency"
+    assert 0 < (found.seconds or 0) < 60
