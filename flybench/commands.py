@@ -16,13 +16,12 @@ from flybench.config import RunConfig
 from flybench.core import FlybenchError
 from flybench.dry_run import dry_run
 from flybench.experiments import distinct, expand
-from flybench.launch import launch, launcher_of
+from flybench.launch import launch, launcher_of, run_cells
 from flybench.provenance import write_config
 from flybench.records import RunFolder
 from flybench.report import write_report
 from flybench.report.headline import headline
 from flybench.report.together import together
-from flybench.sweep import run_cells
 
 GROUPS = {
     "models": "model",

@@ -1,4 +1,4 @@
-"""Sweeps over several processes or machines, by Hydra's launchers.
+"""Cells, run in this process, or in several and on other machines by Hydra's launchers.
 
     flybench run -m hydra/launcher=joblib task=gsm8k,humaneval method=spd,fly
 
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hydra import initialize_config_dir
 from hydra._internal.callbacks import Callbacks
@@ -28,11 +28,32 @@ from flybench.checks import suggestion
 from flybench.compose import Cell, Request, conf_dir, in_one_sentence
 from flybench.config import RunConfig, digest
 from flybench.core import FlybenchError
-from flybench.ranks import world_size
-from flybench.sweep import Outcome, run_cells
+from flybench.ranks import rank, world_size
+from flybench.sweep import Sweep
 
 LAUNCHER = "hydra/launcher"
 HERE = "basic"
+
+
+class Outcome(NamedTuple):
+    """The exit code of some cells, the folders of those that were finished, why others were not."""
+
+    code: int
+    folders: list[Path]
+    failures: list[str]
+
+
+def run_cells(cells: Sequence[Cell], argv: Sequence[str], plain: bool = False) -> Outcome:
+    """Run cells, one after another, in this process; `plain` as `Progress` takes it."""
+    sweep = Sweep([cell.config for cell in cells], argv, plain)
+    code = 0
+    for cell in cells:
+        if len(cells) > 1 and not rank():
+            print(f"\n{cell.name}")
+        code = max(code, sweep.run(cell.config))
+    failed = [cell for cell in cells if cell.config in sweep.failures]
+    failures = [f"{cell.name}: {sweep.failures[cell.config]}" for cell in failed]
+    return Outcome(code, list(sweep.finished), failures)
 
 
 def launcher_of(request: Request) -> str | None:

@@ -15,14 +15,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 
 from flybench.assessment import assess, judge_failures
 from flybench.beside import count, partners
 from flybench.checks import explain
-from flybench.compose import Cell
 from flybench.config import JudgeConfig, RunConfig
 from flybench.core import FlybenchError
 from flybench.engine.placement import use_threads
@@ -40,27 +38,6 @@ from flybench.run import Asked, Loaded, generate, pending
 Job = tuple[list[int], list[Asked]]
 """Numbers of the cells that are decoded side by side, and their samples."""
 NOTHING: Job = ([], [])
-
-
-class Outcome(NamedTuple):
-    """The exit code of some cells, the folders of those that were finished, why others were not."""
-
-    code: int
-    folders: list[Path]
-    failures: list[str]
-
-
-def run_cells(cells: Sequence[Cell], argv: Sequence[str], plain: bool = False) -> Outcome:
-    """Run cells, one after another, in this process; `plain` as `Progress` takes it."""
-    sweep = Sweep([cell.config for cell in cells], argv, plain)
-    code = 0
-    for cell in cells:
-        if len(cells) > 1 and not rank():
-            print(f"\n{cell.name}")
-        code = max(code, sweep.run(cell.config))
-    failed = [cell for cell in cells if cell.config in sweep.failures]
-    failures = [f"{cell.name}: {sweep.failures[cell.config]}" for cell in failed]
-    return Outcome(code, list(sweep.finished), failures)
 
 
 class Sweep:
@@ -84,6 +61,7 @@ class Sweep:
         """One cell from checks to summary, as an exit code; an error ends this cell alone."""
         try:
             number = self._number(config)
+            self._ahead.pop(number, None)  # its turn has come, whatever becomes of it
             plan = self._plans[number]
             if isinstance(plan, Exception):
                 raise plan
@@ -133,7 +111,7 @@ class Sweep:
             held.enter_context(plan.folder.exclusive())
             cells = {} if number in self._decoded else {number: plan, **self._others(number, held)}
             todo = pending(list(cells.values())) if cells else []
-            self._expect([number, *cells], todo)
+            self._expect(list(cells), todo)
             for each in cells.values():
                 open_folder(each, self._argv, decodes=bool(todo))
         except Exception:
@@ -163,7 +141,7 @@ class Sweep:
             generate(plans, todo, self._load(plans), self._progress)
 
     def _expect(self, numbers: list[int], todo: list[Asked]) -> None:
-        """Tell the progress what is ahead, now that these cells' turn has come."""
+        """Tell the progress what is ahead, now that these cells are to be decoded."""
         for number in numbers:
             self._ahead.pop(number, None)
         now = sum(asked.answers for asked in todo)
