@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
 
 from tqdm import tqdm
 
@@ -27,34 +27,42 @@ class Progress:
     def __init__(self, there: int = 0, plain: bool = False, silent: bool = False) -> None:
         self._silent = silent
         self._plain = plain or silent or not sys.stderr.isatty()
-        self._bar: tqdm[Any] = tqdm(
-            initial=there,
-            total=there,
-            unit=" answers",
-            # A bar that nobody sees keeps the count and the rate all the same.
-            file=open(os.devnull, "w") if self._plain else sys.stderr,  # noqa: SIM115
-            mininterval=LINE_EVERY_S if self._plain else 0.1,
-            delay=1e-9,  # nothing is drawn before the first answer is due
-            leave=False,
-        )
-        self._told = there
+        self._there = self._done = self._total = self._told = there
+        self._spent_s = 0.0
         self._told_s = time.monotonic()
 
     def expect(self, answers: int) -> None:
         """Set how many answers are still to come, of the cell at hand and of all after it."""
-        self._bar.total = self._bar.n + answers
+        self._total = self._done + answers
 
     @contextmanager
     def decoding(self) -> Iterator[None]:
-        """Show the count while answers come; what lies between takes no time in its rate."""
-        self._bar.unpause()
-        try:
-            yield
-        finally:
-            if self._plain:
-                self._tell()
-            else:
-                self._bar.clear()
+        """Show the count while answers come; what lies between takes no time in its rate.
+
+        The bar goes on where it was, and leaves the terminal to whatever is printed in between.
+        """
+        with open(os.devnull, "w") as nowhere, self._opened(nowhere) as self._bar:
+            try:
+                yield
+            finally:
+                self._done, self._spent_s = int(self._bar.n), self._bar.format_dict["elapsed"]
+                if self._plain:
+                    self._tell()
+
+    def _opened(self, nowhere: TextIO) -> tqdm[Any]:
+        bar: tqdm[Any] = tqdm(
+            initial=self._there,
+            total=self._total,
+            unit=" answers",
+            # A bar that nobody sees keeps the count and the rate all the same.
+            file=nowhere if self._plain else sys.stderr,
+            mininterval=LINE_EVERY_S if self._plain else 0.1,
+            delay=1e-9,  # nothing is drawn before it stands where it was
+            leave=False,
+        )
+        bar.n = bar.last_print_n = self._done
+        bar.start_t -= self._spent_s
+        return bar
 
     def on(self, cell: str) -> None:
         """Name the cell that is being decoded."""

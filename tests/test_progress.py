@@ -52,9 +52,12 @@ def test_a_terminal_gets_one_bar_that_leaves_the_line_free(monkeypatch: pytest.M
     progress.expect(3)
     assert terminal.getvalue() == ""
     decode(progress, 2, "pair spd")
+    progress.expect(1)
     drawn = terminal.getvalue()
     assert "pair spd" in drawn and "/4" in drawn and "\n" not in drawn
     assert drawn.rsplit("\r", 2)[1].strip() == ""
+    decode(progress, 1, "pair fly")
+    assert "/4" in terminal.getvalue().removeprefix(drawn)  # it goes on where it was
 
 
 @pytest.mark.parametrize("how", ["plain", "silent"])
