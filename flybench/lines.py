@@ -6,7 +6,7 @@ import json
 import lzma
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,8 +27,12 @@ DECIMALS = 6  # of every figure in a record: a microsecond, a millionth of a pro
 
 
 def record_line(record: Record) -> str:
-    """A record as one line, its figures kept to `DECIMALS`."""
-    return json.dumps(_rounded(asdict(record))) + "\n"
+    """A record as one line without traces, its figures kept to `DECIMALS`."""
+    turns = [replace(turn, traces=[]) for turn in record.turns]
+    row = _rounded(asdict(replace(record, turns=turns)))
+    for turn in row["turns"]:
+        del turn["traces"]
+    return json.dumps(row) + "\n"
 
 
 def append_line(file: Path, line: str) -> None:

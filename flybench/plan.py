@@ -47,6 +47,10 @@ class Plan(Machinery):
         own = [self.config.method] if self.config.method.draft.kind != "none" else []
         return [AR, *own, *[AR_AGAIN] * (self.config.baseline.repeat - 1)]
 
+    def traces(self, method: MethodConfig) -> bool:
+        """Whether the run keeps traces of `method`, which must draft to have any."""
+        return self.config.record.traces and method.draft.kind != "none"
+
     def beside(self, other: Plan) -> bool:
         """Whether the two differ in their method alone, so that one AR serves both."""
         same = replace(self.config, method=AR) == replace(other.config, method=AR)

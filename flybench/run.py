@@ -29,6 +29,7 @@ from flybench.ranks import rank, world_size
 from flybench.records import DRAFT_IDS
 from flybench.sampling import Sampling
 from flybench.telemetry import open_sensors
+from flybench.traces import has_traces, write_traces
 
 WARMUP_TOKENS = 32
 
@@ -45,7 +46,8 @@ def pending(plans: Sequence[Plan]) -> list[Asked]:
     """What is left to decode, for plans that ask the same samples.
 
     AR and the method are decoded together, so that both meet the same machine. AR's second turn may
-    follow alone: a run without it is continued with it.
+    follow alone: a run without it is continued with it. A sample that lacks the traces that are
+    asked for is decoded again.
     """
     known = [plan.folder.records() for plan in plans]
 
@@ -55,7 +57,9 @@ def pending(plans: Sequence[Plan]) -> list[Asked]:
 
         def done(method: MethodConfig) -> bool:
             found = records.get((prompt.sample_id, method.name))
-            return found is not None and found.error is None and found.prompt_sha256 == sha256
+            if found is None or found.error is not None or found.prompt_sha256 != sha256:
+                return False
+            return not plan.traces(method) or has_traces(plan.folder, found)
 
         absent = [method for method in plan.methods if not done(method)]
         return absent if absent in ([], [AR_AGAIN]) else plan.methods
@@ -74,7 +78,7 @@ class Loaded:
 
     pair: Pair
     costs: dict[str, Any]
-    _decoders: dict[tuple[MethodConfig, Sampling], Decoder] = field(default_factory=dict)
+    _decoders: dict[tuple[MethodConfig, Sampling, bool], Decoder] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Machinery, max_length: int) -> Loaded:
@@ -97,13 +101,14 @@ class Loaded:
             )
         return cls(pair, costs)
 
-    def decoder(self, method: MethodConfig, sampling: Sampling) -> Decoder:
+    def decoder(self, method: MethodConfig, sampling: Sampling, traces: bool = False) -> Decoder:
         """A method on these models; AR's second turn is on the very decoder of the first."""
         method = AR if method == AR_AGAIN else method
-        if (method, sampling) not in self._decoders:
-            built = build_decoder(method, self.pair.target, self.pair.draft, sampling)
-            self._decoders[method, sampling] = built
-        return self._decoders[method, sampling]
+        key = method, sampling, traces
+        if key not in self._decoders:
+            built = build_decoder(method, self.pair.target, self.pair.draft, sampling, traces)
+            self._decoders[key] = built
+        return self._decoders[key]
 
 
 class Turn(NamedTuple):
@@ -132,7 +137,8 @@ def turns(wanted: Sequence[tuple[Plan, list[MethodConfig]]], loaded: Loaded) -> 
         for method in methods:
             shared.setdefault(method, []).append(plan)
     for method, plans in shared.items():
-        yield Turn(method, loaded.decoder(method, plans[0].config.sampling.rule()), plans)
+        sampling, traces = plans[0].config.sampling.rule(), plans[0].traces(method)
+        yield Turn(method, loaded.decoder(method, sampling, traces), plans)
 
 
 def generate(plans: Sequence[Plan], todo: Sequence[Asked], loaded: Loaded) -> None:
@@ -165,6 +171,8 @@ def generate(plans: Sequence[Plan], todo: Sequence[Asked], loaded: Loaded) -> No
                 record = turn.answer(prompt, position)
                 record = replace(record, telemetry=sensors.since(energy))
                 for plan in turn.plans:
+                    if plan.traces(turn.method):
+                        write_traces(plan.folder, record)  # first: no record is without them
                     plan.folder.append(record)
             bar.update()
 

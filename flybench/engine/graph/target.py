@@ -85,13 +85,15 @@ class CapturedJudge:
     ) -> None:
         inbox = model.inbox
 
-        def decide(draft: Draft, view: TargetView) -> tuple[Tensor, ...]:
+        def decide(draft: Draft, view: TargetView) -> tuple[Tensor | None, ...]:
             found = judge.judge(draft, view, GREEDY, None)
             return (
                 found.accepted,
                 found.path,
                 found.next_token,
                 found.fates,
+                None,  # the packing has the opinions
+                found.traces,
                 found.pack(draft, view),
             )
 
@@ -99,7 +101,7 @@ class CapturedJudge:
         if not compiles(inbox.device):
             fused = decide
 
-        def work(often: bool, draft: Draft, view: TargetView) -> tuple[Tensor, ...]:
+        def work(often: bool, draft: Draft, view: TargetView) -> tuple[Tensor | None, ...]:
             found = (fused if often else decide)(draft, view)
             if model.ranks > 1:
                 dist.broadcast(found[-1], src=0)
