@@ -30,6 +30,8 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
                             what a step costs: by width, context and batch, beside its floors
   flybench latency --acceptance RUN [COSTS…] [--force]
                             the speed-up that a run's rounds would give at measured costs
+  flybench replay RUN [method.k=5,10] [method.verify.theta=0.1,0.3] [latency=FILE] [--against RUN…]
+                            what other settings would accept of a run's recorded drafts
   flybench train-eagle3 model=NAME data=PROMPTS.jsonl [out=FOLDER] [train.NAME=…] [answers.NAME=…]
                             a head for the target, from its own answers to these prompts
   flybench lm-eval [run] --model flybench --model_args model=NAME,method=NAME[,key=value …] …
@@ -50,6 +52,7 @@ VERBS = {
     "power": "flybench.power:power_command",
     "report": "flybench.commands:report_command",
     "latency": "flybench.latency.command:latency_command",
+    "replay": "flybench.replay.command:replay_command",
     "train-eagle3": "flybench.train.command:train_eagle3_command",
     "lm-eval": "flybench.lm_eval_model.command:lm_eval_command",
     "list": "flybench.commands:list_command",

@@ -43,7 +43,7 @@ def project(folder: RunFolder, path: Path | None, force: bool) -> str:
     """
     known = folder.provenance()
     path = path or newest(folder, known)
-    result = None if path is None else _allowed(folder, known, path, force)
+    result = None if path is None else allowed_costs(folder, known, path, force)
     lines = [["method", "tau", "gamma", "speed-up (projection)", "speed-up (measured)", "error"]]
     told: list[str] = []
     plain = round_frame(folder, "ar")
@@ -88,7 +88,12 @@ def _speedup(n_ar: Floats, t_ar: Floats, n: Floats, t: Floats) -> Floats:
     return (n / t) / (n_ar / t_ar)
 
 
-def _allowed(folder: RunFolder, known: Row, path: Path, force: bool) -> Result:
+def allowed_costs(folder: RunFolder, known: Row, path: Path, force: bool = False) -> Result:
+    """The costs at `path` for a run of which this is known.
+
+    Raises:
+        FlybenchError: they are no costs, or another model's and nothing does `force` them.
+    """
     result = read_costs(path)
     if not same_model(result, known) and not force:
         raise FlybenchError(
