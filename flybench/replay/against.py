@@ -45,8 +45,8 @@ def against(
         rounds = rounds[rounds["sample_id"].isin(samples)]
         tau = float(rounds["emitted"].sum() / len(rounds))
         row = replay(folder, [real], samples=samples)
-        facts = {"run": run.path.name, "n": len(samples), "tau_real": tau}
-        found.append(row.assign(**facts, error=row["tau"] / tau - 1))
+        row = row.assign(run=run.path.name, n=len(samples), tau_real=tau)
+        found.append(row.assign(error=row["tau"] / tau - 1))
     if not found:
         raise FlybenchError(
             "none of the runs after --against has a setting of the grid: leave the grid out to "

@@ -93,11 +93,12 @@ def _landings(continued: Continued, drafts: Drafts, accepted: Ints) -> tuple[Int
     """Where the round after that from each place begins, and whether the text was left."""
     rows = continued.rows
     places, ends = np.arange(len(accepted)), rows.answers["end"].to_numpy()
+    own_end = ends[np.searchsorted(ends, places, side="right")]
     last = drafts.rows[places, accepted]
     aligned = places + accepted + 1
     strayed = (rows.text[last] != aligned - 1) | ~rows.chosen[last]
+    strayed &= aligned < own_end  # an answer that ends goes nowhere
     refused = accepted < drafts.length
-    own_end = ends[np.searchsorted(ends, places, side="right")]
     near = _nearest(rows.corrected, aligned, places, own_end)
     return np.where(strayed & refused, near, aligned), strayed
 
