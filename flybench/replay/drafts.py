@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from flybench.replay.rows import NOWHERE, Bools, Floats32, Ints, Rows
 
@@ -36,12 +38,16 @@ class Drafts:
     """Drafts of `size` tokens at most from every place of the text [P].
 
     `rows` [P, size + 1] are the rows that judge them, the one behind the last token included;
-    `length` [P] counts their tokens; `guessed` [P, size] marks tokens that no trace holds.
+    `length` [P] counts their tokens; `guessed` [P, size] marks tokens that no trace holds. `match`,
+    `entropy` and `top3_entropy` [P, size] are what rules ask of the tokens.
     """
 
     rows: Ints
     length: Ints
     guessed: Bools
+    match: Tensor
+    entropy: Tensor
+    top3_entropy: Tensor
 
 
 class Continued:
@@ -116,7 +122,9 @@ class Continued:
             rows[:, step + 1] = self.following[here]
         ended = self._ends[rows[:, :size]]
         length = np.where(ended.any(1), ended.argmax(1), size)
-        return Drafts(rows, length, guessed)
+        asked = (self.match, self.rows.entropy, self.rows.top3_entropy)
+        facts = (torch.from_numpy(part[rows[:, :size]]) for part in asked)
+        return Drafts(rows, length, guessed, *facts)
 
 
 def _alike(entropy: Floats32, lacking: Ints, known: Ints, rng: np.random.Generator) -> Ints:

@@ -67,20 +67,17 @@ def walk(continued: Continued, drafts: Drafts, method: MethodConfig) -> Rounds:
 
 def _fates(continued: Continued, drafts: Drafts, method: MethodConfig) -> Ints:
     """The verdict on every draft: [P, K]."""
-    verifier, rows = build_verifier(method.verify, Sampling()), continued.rows
-    fates = np.zeros((len(drafts.rows), method.k), dtype=np.int64)
-    for length in np.unique(drafts.length[drafts.length > 0]):
-        chosen = np.flatnonzero(drafts.length == length)
-        read = drafts.rows[chosen, :length]
-        match, entropy, top3 = (
-            torch.from_numpy(part[read])
-            for part in (continued.match, rows.entropy, rows.top3_entropy)
-        )
-        found = _judge(verifier, match, entropy, top3, rows.words)
-        accepted = accepted_prefix(kept(found))
-        visited = torch.arange(length) <= accepted[:, None]
-        fates[chosen, :length] = found.where(visited, int(Fate.UNVISITED)).numpy()
-    return fates
+    verifier, words = build_verifier(method.verify, Sampling()), continued.rows.words
+    facts = (drafts.match, drafts.entropy, drafts.top3_entropy)
+    fates = torch.zeros(drafts.match.shape, dtype=torch.long)
+    lengths = torch.from_numpy(drafts.length)
+    for length in np.unique(drafts.length[drafts.length > 0]).tolist():
+        # A window must fit in its draft, so that shorter ones are judged apart.
+        chosen = slice(None) if (lengths == length).all() else lengths == length
+        match, entropy, top3 = (part[chosen, :length] for part in facts)
+        fates[chosen, :length] = _judge(verifier, match, entropy, top3, words)
+    visited = torch.arange(method.k) <= accepted_prefix(kept(fates))[:, None]
+    return fates.where(visited, int(Fate.UNVISITED)).numpy()
 
 
 def _judge(verifier: Verifier, match: Tensor, entropy: Tensor, top3: Tensor, words: int) -> Tensor:
