@@ -26,6 +26,10 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
                             how many samples would tell whether the accuracy is kept
   flybench report RUN… [--out reports/NAME]
                             write index.html and report.md
+  flybench compare A B [--max-retention-loss SHARE] [--min-speedup RATIO] [--across-machines]
+                   [--json FILE]
+                            two runs of the same questions, paired; exit code 0: every gate holds,
+                            1: one is broken, 3: none is broken and one is not resolved
   flybench latency [model=NAME] [weights=random] [method=NAME] [key=value …]
                             what a step costs: by width, context and batch, beside its floors
   flybench latency --acceptance RUN [COSTS…] [--force]
@@ -49,6 +53,7 @@ VERBS = {
     "score": "flybench.commands:score_command",
     "power": "flybench.power:power_command",
     "report": "flybench.commands:report_command",
+    "compare": "flybench.compare.command:compare_command",
     "latency": "flybench.latency.command:latency_command",
     "train-eagle3": "flybench.train.command:train_eagle3_command",
     "lm-eval": "flybench.lm_eval_model.command:lm_eval_command",
