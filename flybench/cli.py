@@ -30,6 +30,9 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
                    [--json FILE]
                             two runs of the same questions, paired; exit code 0: every gate holds,
                             1: one is broken, 3: none is broken and one is not resolved
+  flybench show RUN [SAMPLE] [--method NAME] [--tokenizer MODEL]
+                            an answer with the fate of every token, beside AR's; without SAMPLE
+                            the list, flips and loosened answers first
   flybench latency [model=NAME] [weights=random] [method=NAME] [key=value …]
                             what a step costs: by width, context and batch, beside its floors
   flybench latency --acceptance RUN [COSTS…] [--force]
@@ -54,6 +57,7 @@ VERBS = {
     "power": "flybench.power:power_command",
     "report": "flybench.commands:report_command",
     "compare": "flybench.compare.command:compare_command",
+    "show": "flybench.show.command:show_command",
     "latency": "flybench.latency.command:latency_command",
     "train-eagle3": "flybench.train.command:train_eagle3_command",
     "lm-eval": "flybench.lm_eval_model.command:lm_eval_command",
