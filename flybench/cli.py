@@ -33,6 +33,8 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
   flybench show RUN [SAMPLE] [--method NAME] [--tokenizer MODEL]
                             an answer with the fate of every token, beside AR's; without SAMPLE
                             the list, flips and loosened answers first
+  flybench export RUN… --to parquet|datasets|lm_eval --out DIR
+                            the records as tables, or as lm-eval's results and samples
   flybench latency [model=NAME] [weights=random] [method=NAME] [key=value …]
                             what a step costs: by width, context and batch, beside its floors
   flybench latency --acceptance RUN [COSTS…] [--force]
@@ -58,6 +60,7 @@ VERBS = {
     "report": "flybench.commands:report_command",
     "compare": "flybench.compare.command:compare_command",
     "show": "flybench.show.command:show_command",
+    "export": "flybench.export.command:export_command",
     "latency": "flybench.latency.command:latency_command",
     "train-eagle3": "flybench.train.command:train_eagle3_command",
     "lm-eval": "flybench.lm_eval_model.command:lm_eval_command",

@@ -102,9 +102,7 @@ def _turn(
         yield _beside(plain, apart, colour)
 
 
-def _key(
-    method: str, own: Generation, spelled: list[str] | None, colour: bool
-) -> Iterator[str]:
+def _key(method: str, own: Generation, spelled: list[str] | None, colour: bool) -> Iterator[str]:
     if found := body.found_kinds(own, spelled):
         yield legend(found, colour)
     if spelled is None and method not in BASELINES:

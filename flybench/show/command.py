@@ -36,7 +36,9 @@ def show_command(arguments: Sequence[str]) -> int:
     if asked.sample is None:
         own, plain = sample_frame(folder, method), sample_frame(folder, BASELINE)
         print(listing(own, plain))
-        print(f"\n{len(own)} samples of {line(method)}: flybench show {line(str(asked.run))} SAMPLE")
+        print(
+            f"\n{len(own)} samples of {line(method)}: flybench show {line(str(asked.run))} SAMPLE"
+        )
         return 0
     own_arm = _arm(folder, asked.sample, method)
     beside = (asked.sample, BASELINE) in folder.records() and method != BASELINE

@@ -34,7 +34,9 @@ def painted(text: str, kind: Kind, colour: bool) -> str:
     shown = safe(text)
     core = shown.strip()
     if not core and (kind.before or kind.after):
-        return _sgr(f"{kind.before}{line(shown)}{kind.after}", kind, colour) + "\n" * shown.count("\n")
+        return _sgr(f"{kind.before}{line(shown)}{kind.after}", kind, colour) + "\n" * shown.count(
+            "\n"
+        )
     head, _, tail = shown.partition(core) if core else ("", "", shown)
     return head + _sgr(f"{kind.before}{core}{kind.after}", kind, colour) + tail
 
