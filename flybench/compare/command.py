@@ -1,4 +1,15 @@
-"""`flybench compare A B [gates]`."""
+"""`flybench compare A B [gates]`: A is the base, B is what is asked about.
+
+--max-retention-loss L   B keeps at least 1 − L of A's accuracy, over the samples judged in both
+--min-speedup X          B answers at least X times as fast as A; with --across-machines, where the
+                         runs' machines differ, B's speed-up over its AR is at least X times A's
+
+Exit codes, for CI: 0 every gate holds, that is, its whole 95 % interval does; 1 one is broken, its
+whole interval is below the bar; 3 none is broken and one is not resolved, so that what was not
+shown never passes as shown (a job that can live with that tests for 3); 2 the runs are unlike or
+cannot be read. Equal runs scatter around 1, so a bar of 1 is seldom resolved: 0.97 is a bar that
+noise passes.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +142,8 @@ def _gates(
                 f"--min-speedup asks for times, which cannot be compared: {why}; run both on one "
                 "machine, or add --across-machines to compare speed-ups over AR."
             )
-        yield speed_gate(name, timed[name], n, asked.speedup)
+        what = OVER_AR if name == OVER_AR else "speed to the answer"
+        yield speed_gate(f"B's {what}, ÷ A's,", timed[name], n, asked.speedup)
 
 
 def _notes(
@@ -149,8 +161,8 @@ def _notes(
     drift = timed.get(AR_ITSELF)
     if not no_speed and drift and drift.ratio and abs(drift.ratio - 1) > DRIFT:
         yield (
-            f"AR itself was {drift.ratio:.2f} times as fast in B: the machine's state or the engine "
-            f"changed, so read the {OVER_AR}."
+            f"AR itself was {drift.ratio:.2f} times as fast in B: the machine's state or the "
+            f"engine changed, so read the {OVER_AR}."
         )
     if no_accuracy:
         yield f"Accuracies are not compared, since {no_accuracy}."

@@ -66,7 +66,7 @@ def speed_gate(name: str, figure: Figure, n: int, bar: float) -> Gate:
 
 
 def despite_failures(gate: Gate, failed: int) -> Gate:
-    """The gate where samples that A finished failed in B: what is left cannot show that it holds."""
+    """The gate where samples that A finished failed in B: the rest cannot show that it holds."""
     if not failed or gate.state == "broken":
         return gate
     text = f"{failed} samples that A finished failed in B, which the figures leave out"

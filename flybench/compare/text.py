@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from textwrap import fill
 from typing import NamedTuple
 
 from flybench.compare.figures import Accuracy, Divergence, Figure
 from flybench.compare.gates import Gate
 from flybench.report.text import NONE, aligned, interval, percent, shorten, visible
 
-WIDE = 24
+WIDE, WIDTH = 24, 80
 
 
 class Comparison(NamedTuple):
@@ -42,12 +43,13 @@ def _lines(found: Comparison) -> Iterator[str]:
         rows = [[shorten(cell, WIDE) for cell in row] for row in found.changes]
         yield "\n" + aligned([["differs", "A", "B"], *rows], left=3)
     yield "\n" + aligned([["", "A", "B", "B against A"], *_table(found)])
-    yield ""
-    yield from _sentences(found)
+    yield "  Above 1: B is faster, or has more of it.\n"
+    for sentence in _sentences(found):
+        yield fill(sentence, WIDTH)
     if found.gates:
         yield ""
     for gate in found.gates:
-        yield f"{gate.claim}: {gate.state.upper()}: {gate.text}."
+        yield fill(f"{gate.claim}: {gate.state.upper()}: {gate.text}.", WIDTH)
 
 
 def _table(found: Comparison) -> Iterator[list[str]]:

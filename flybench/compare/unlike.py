@@ -33,7 +33,7 @@ def check_alike(a: Side, b: Side) -> None:
         raise FlybenchError(f"A and B are the same folder, {a.path}: give two runs.")
     for what, read in ASKED.items():
         ours, theirs = read(a), read(b)
-        if ours != theirs:
+        if ours != theirs and None not in (ours, theirs):  # older runs do not say
             raise FlybenchError(
                 f"A and B cannot be compared, since their {what} differ"
                 f"{_values(ours, theirs)}: choose two runs that differ in method, settings or "

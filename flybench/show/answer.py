@@ -38,7 +38,7 @@ def answer(own: Arm, plain: Arm | None, tokenizer: Any, colour: bool) -> str:
     head = f"{record.sample_id} ({record.category})"
     parts = [line(head), _figures(arms)]
     if record.error is not None:
-        return "\n\n".join([*parts, f"{record.method} failed: {safe(record.error)}"])
+        return "\n\n".join([*parts, safe(f"{record.method} failed: {record.error}")])
     theirs = plain.record.turns if plain is not None and not plain.record.error else []
     for turn, generation in enumerate(record.turns):
         beside = theirs[turn] if turn < len(theirs) else None
