@@ -193,6 +193,8 @@ def test_json_says_the_same(base: RunFolder, tmp_path: Path, capsys: Any) -> Non
 def test_hostile_words_do_not_reach_the_terminal(tmp_path: Path, capsys: Any) -> None:
     evil = "fly\x1b[2J\u202e"
     runs = [write_run(tmp_path / name, 4, method=evil, warnings=[evil]) for name in "ab"]
+    for run in runs:
+        run.write("config.yaml", "model: tiny\n")
     _, said, _ = compared(capsys, *(run.path for run in runs))
     assert "\x1b" not in said and "\u202e" not in said
     assert "⟨U+001B⟩" in said

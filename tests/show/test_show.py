@@ -53,7 +53,7 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 def test_every_token_has_its_mark(folder: RunFolder, capsys: Any) -> None:
     said = shown(capsys, folder.path, "sums/1")
-    assert "1▶⟦7⟧ cat" in said
+    assert "1▶⟦7⟧ᵍ cat" in said
     assert "ʷs" in said
     assert "▶ parts from AR's at token 1 (AR's two best tokens were 4 apart there: no tie)" in said
     assert "1▶0 cats" in said
