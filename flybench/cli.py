@@ -1,7 +1,8 @@
 """The command line: `flybench VERB …`. Nothing heavy is imported before a verb runs.
 
-Exit codes: 0 done, 1 done but some samples failed, 2 the command cannot work as given; `compare` has 1
-for a gate that is broken and 3 for one that is not resolved. One sentence says why; `FLYBENCH_DEBUG=1` shows the traceback behind it.
+Exit codes: 0 done, 1 done but some samples failed, 2 the command cannot work as given; of `compare`
+1 is a gate that is broken and 3 one that is not resolved. One sentence says why;
+`FLYBENCH_DEBUG=1` shows the traceback behind it.
 """
 
 from __future__ import annotations
