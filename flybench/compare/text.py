@@ -45,11 +45,11 @@ def _lines(found: Comparison) -> Iterator[str]:
     yield "\n" + aligned([["", "A", "B", "B against A"], *_table(found)])
     yield "  Above 1: B is faster, or has more of it.\n"
     for sentence in _sentences(found):
-        yield fill(sentence, WIDTH)
+        yield _wrapped(sentence)
     if found.gates:
         yield ""
     for gate in found.gates:
-        yield fill(f"{gate.claim}: {gate.state.upper()}: {gate.text}.", WIDTH)
+        yield _wrapped(f"{gate.claim}: {gate.state.upper()}: {gate.text}.")
 
 
 def _table(found: Comparison) -> Iterator[list[str]]:
@@ -58,7 +58,7 @@ def _table(found: Comparison) -> Iterator[list[str]]:
     if (known := found.accuracy) is None:
         return
     if known.pairs is None:
-        sides = [percent(share) for share in known.retention[:2]]
+        sides = [percent(points / known.n) for points in (known.right_a, known.right_b)]
     else:
         sides = [f"{right:.4g}/{known.n}" for right in (known.right_a, known.right_b)]
     kept = _relation(known.retention) if known.resolvable else f"too few (n={known.right_a:g})"
@@ -80,6 +80,11 @@ def _sentences(found: Comparison) -> Iterator[str]:
         line += f", {apart.ties} of them at a near tie of A's two best tokens"
     yield f"{line}."
     yield from found.notes
+
+
+def _wrapped(sentence: str) -> str:
+    """A sentence in lines, its paths whole so that they can be copied."""
+    return fill(sentence, WIDTH, break_on_hyphens=False, break_long_words=False)
 
 
 def _number(value: float | None) -> str:

@@ -11,7 +11,7 @@ Method, draft model, engine, seed and flybench's commit may differ: they are wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from flybench.compare.sides import Side
@@ -124,7 +124,7 @@ def _range(side: Side) -> str:
     return f"{side.name} has {len(names)}, {names[0]!r} to {names[-1]!r}"
 
 
-ASKED = {
+ASKED: dict[str, Callable[[Side], Any]] = {
     "tasks": lambda side: side.provenance["task"],
     "data": lambda side: side.provenance.get("data_sha256"),
     "caps on an answer (task.max_new_tokens)": lambda side: _part(
@@ -133,7 +133,7 @@ ASKED = {
     "samplings": lambda side: _part(side.provenance, "sampling", SAMPLING),
     "target models' weights": _target,
 }
-MACHINE = {
+MACHINE: dict[str, Callable[[Side], Any]] = {
     "devices": lambda side: side.provenance["device"],
     "machines": _processors,
     "number types": _dtype,
