@@ -137,9 +137,9 @@ def _gates(
         # Seconds of two machines tell of the machines; each method's speed-up there does not.
         name = OVER_AR if no_speed else TO_ANSWER
         if name not in timed:
-            why = no_speed if not timed else f"{no_speed}, and one of them has no AR to divide by"
+            blocked = no_speed if not timed else f"{no_speed}, and one has no AR to divide by"
             raise FlybenchError(
-                f"--min-speedup asks for times, which cannot be compared: {why}; run both on one "
+                f"--min-speedup asks for times, which cannot be compared: {blocked}; run both on one "
                 "machine, or add --across-machines to compare speed-ups over AR."
             )
         what = OVER_AR if name == OVER_AR else "speed to the answer"

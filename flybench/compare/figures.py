@@ -83,11 +83,13 @@ def times(a: Side, b: Side) -> dict[str, Figure]:
 def counts(a: Side, b: Side) -> dict[str, Figure]:
     """Tokens a round, tokens an answer, and what only a loose rule kept."""
     both = _joined(a.samples, b.samples)
-    loose = [ratio(1000 * both[f"loose_{side}"], both[f"tokens_{side}"]) for side in "ab"]
+    loose_a, loose_b = (
+        ratio(1000 * both[f"loose_{side}"], both[f"tokens_{side}"]) for side in "ab"
+    )
     return {
         "tau, tokens a round": _related(both, "tokens", "rounds"),
         "tokens an answer": _related(both, "tokens", "one"),
-        "loose tokens of 1,000": Figure(*loose),
+        "loose tokens of 1,000": Figure(loose_a, loose_b),
     }
 
 
