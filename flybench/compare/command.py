@@ -139,8 +139,8 @@ def _gates(
         if name not in timed:
             blocked = no_speed if not timed else f"{no_speed}, and one has no AR to divide by"
             raise FlybenchError(
-                f"--min-speedup asks for times, which cannot be compared: {blocked}; run both on one "
-                "machine, or add --across-machines to compare speed-ups over AR."
+                f"--min-speedup asks for times, which cannot be compared: {blocked}; run both on "
+                "one machine, or add --across-machines to compare speed-ups over AR."
             )
         what = OVER_AR if name == OVER_AR else "speed to the answer"
         yield speed_gate(f"B's {what}, ÷ A's,", timed[name], n, asked.speedup)
