@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +13,7 @@ from flybench.config import BASELINES, REPEAT
 from flybench.core import Record, Score
 from flybench.frames import card_frame, round_frame, sample_frame
 from flybench.records import Key, RunFolder
+from flybench.report.names import arm_names
 from flybench.stats import holm
 from flybench.summary import Row, summarise
 
@@ -54,9 +54,11 @@ class Corrected(NamedTuple):
 class Arm:
     """One method of one run; `row` is its row of the summary.
 
-    `holm` is its test of accuracy as one of a family; None where there is no other.
+    `name` tells it apart among the arms of its task and model, `label` on the whole page. `holm`
+    is its test of accuracy as one of a family; None where there is no other.
     """
 
+    name: str
     label: str
     row: Row
     samples: pd.DataFrame
@@ -138,16 +140,17 @@ class Run:
 
 
 def load(folders: Sequence[RunFolder]) -> list[Run]:
-    """Read the folders; arms of the same method, task and model are told apart by folder."""
+    """Read the folders; arms alike in method, task and model are told apart by their settings."""
     cached = [CachedFolder(folder.path) for folder in folders]
     rows = [summarise(folder) for folder in cached]
     corrected = _corrected(rows)
-    seen = Counter(_cell(row) for table in rows for row in table)
+    names = arm_names(cached, rows)
     runs = []
     for number, (folder, table) in enumerate(zip(cached, rows, strict=True)):
         arms = [
             Arm(
-                label=_cell(row) + (f" ({folder.path.name})" if seen[_cell(row)] > 1 else ""),
+                name=names[number, row["method"]],
+                label=f"{names[number, row['method']]} · {row['task']} · {row['model']}",
                 row=row,
                 samples=sample_frame(folder, row["method"]),
                 rounds=round_frame(folder, row["method"]),
@@ -177,7 +180,3 @@ def _corrected(rows: Sequence[list[Row]]) -> dict[tuple[int, str], Corrected]:
         return {}
     adjusted = holm(list(tests.values()))
     return {key: Corrected(p, len(tests)) for key, p in zip(tests, adjusted, strict=True)}
-
-
-def _cell(row: Row) -> str:
-    return f"{row['method']} · {row['task']} · {row['model']}"
