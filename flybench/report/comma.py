@@ -1,6 +1,6 @@
-"""Tables as CSV for other programs: numbers as numbers, the ends of intervals in columns of their own.
+"""Tables as CSV for other programs: numbers as numbers, an interval's ends in their own columns.
 
-No cell becomes a formula in a spreadsheet: text that starts like one gets an apostrophe before it.
+No cell becomes a formula in a spreadsheet: text that starts like one gets an apostrophe.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Two lines on one task: what to use, and what the other methods would cost or still have to show.
+"""Two lines on one task: what to use, and what the other methods would cost or have yet to show.
 
-A method is safe if the data show that accuracy is kept, or if all of its answers are AR's own, token
-for token; then no interval is needed.
+A method is safe if the data show that accuracy is kept, or if all of its answers are AR's own,
+token for token; then no interval is needed. Methods of few samples settle nothing.
 """
 
 from __future__ import annotations
@@ -27,26 +27,24 @@ class Conclusion(NamedTuple):
 
 def conclusion(group: Group) -> Conclusion:
     """What a reader who has ten seconds should take away."""
-    arms = [arm for arm in group.compared if arm.row["n_paired"]]
+    paired = [arm for arm in group.compared if arm.row["n_paired"]]
+    arms = [arm for arm in paired if arm.row["n_paired"] >= TOO_SMALL]
     faster = [arm for arm in arms if _faster(arm)]
-    safe = [arm for arm in faster if _safe(arm)]
-    n = min((arm.row["n_paired"] for arm in arms), default=0)
-    best = max(safe, key=_speed, default=None)
+    best = max(filter(_safe, faster), key=_speed, default=None)
     kind = "good" if best else "bad" if arms and all(map(_refuted, arms)) else "open"
-    if arms and n < TOO_SMALL:
-        kind, best = "open", None
+    if best:
+        name = group.names[best]
+        first = f"Use {name}: it answers {_times(best)} as fast as AR, and {_why(best)}."
+    elif paired and not arms:
+        n = max(arm.row["n_paired"] for arm in paired)
         first = f"Nothing is settled yet: {count(n, 'paired sample')} are too few."
-    elif best:
-        first = (
-            f"Use {group.names[best]}: it answers {_times(best)} as fast as AR, and {_why(best)}."
-        )
     else:
-        first = _none(group, arms, faster)
-    others = [arm for arm in arms if arm is not best]
-    return Conclusion(group.key, group.title, kind, first, " ".join(_others(group, others, best)))
+        first = _none(arms, faster)
+    others = " ".join(_others(group, [arm for arm in arms if arm is not best], best))
+    return Conclusion(group.key, group.title, kind, first, others)
 
 
-def _none(group: Group, arms: Sequence[Arm], faster: Sequence[Arm]) -> str:
+def _none(arms: Sequence[Arm], faster: Sequence[Arm]) -> str:
     if not arms:
         return "There is no method to compare with AR."
     if not faster:
@@ -65,6 +63,9 @@ def _others(group: Group, arms: Sequence[Arm], best: Arm | None) -> Iterator[str
     slow = [group.names[arm] for arm in arms if not _faster(arm)]
     if slow:
         yield f"Not shown to be faster than AR: {', '.join(slow[:6])}{' …' * (len(slow) > 6)}."
+    few = [group.names[arm] for arm in group.compared if 0 < arm.row["n_paired"] < TOO_SMALL]
+    if few:
+        yield f"Too few samples to count here: {', '.join(few[:6])}{' …' * (len(few) > 6)}."
     if best and not told:
         yield "No other method measured here answers faster."
 

@@ -16,9 +16,8 @@ FIGURES = (
 def table(group: Group) -> Table | None:
     """Loose tokens of every method that has any, classes as columns; None if none has."""
     arms = [arm for arm in group.compared if arm.row["loose_per_1000"]]
-    seen = [
-        name for name in CLASSES if any((arm.row["loose_classes"] or {}).get(name) for arm in arms)
-    ]
+    classes = {arm: arm.row["loose_classes"] or {} for arm in arms}
+    seen = [name for name in CLASSES if any(found.get(name) for found in classes.values())]
     columns = [
         Column("method", numeric=False),
         Column.of("loose_per_1000"),
@@ -29,7 +28,7 @@ def table(group: Group) -> Table | None:
         [
             Cell(group.names[arm]),
             cell(arm.row, "loose_per_1000"),
-            *(Cell(number((arm.row["loose_classes"] or {}).get(name), 2)) for name in seen),
+            *(Cell(number(classes[arm].get(name), 2)) for name in seen),
             *(cell(arm.row, name) for name in FIGURES),
         ]
         for arm in arms

@@ -18,7 +18,7 @@ def arm_names(folders: Sequence[RunFolder], tables: Sequence[list[Row]]) -> dict
     """A name for every row, by the number of its folder and its method.
 
     Where several runs of one task and model share a method, the settings in which they differ
-    follow its name, and where these are alike too, or for AR, which has none, the folder's name.
+    follow its name, and where these are alike too, the folder's name.
     """
     alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for number, rows in enumerate(tables):
@@ -26,10 +26,8 @@ def arm_names(folders: Sequence[RunFolder], tables: Sequence[list[Row]]) -> dict
             alike[row["task"], row["model"], row["method"]].append(number)
     names: dict[Place, str] = {}
     for (_, _, method), numbers in alike.items():
-        found = {number: method for number in numbers}
-        if method not in BASELINES:
-            settings = {number: settings_of(folders[number].provenance()) for number in numbers}
-            found = {number: f"{method}{_own(settings, number)}" for number in numbers}
+        settings = {number: settings_of(folders[number].provenance(), method) for number in numbers}
+        found = {number: f"{method}{_own(settings, number)}" for number in numbers}
         counts = Counter(found.values())
         for number, name in found.items():
             folder = f" ({folders[number].path.name})" if counts[name] > 1 else ""
@@ -37,12 +35,13 @@ def arm_names(folders: Sequence[RunFolder], tables: Sequence[list[Row]]) -> dict
     return names
 
 
-def settings_of(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of the method and of sampling, by dotted name, as far as they are recorded."""
+def settings_of(provenance: Mapping[str, Any], method: str) -> dict[str, Any]:
+    """What decides the tokens and times of one of a run's methods, by dotted name."""
+    own = {} if method in BASELINES else provenance.get("method_config") or {}
     sampling = provenance.get("sampling") or {}
-    known = {"seed": provenance.get("seed"), "temperature": sampling.get("temperature")}
-    method = provenance.get("method_config") or {}
-    return {**dict(_flat(method)), **{key: value for key, value in known.items() if value}}
+    known = {"temperature": sampling.get("temperature")}
+    known |= {name: provenance.get(name) for name in ("seed", "device", "engine")}
+    return {**dict(_flat(own)), **{name: value for name, value in known.items() if value}}
 
 
 def _own(settings: Mapping[int, Mapping[str, Any]], number: int) -> str:

@@ -14,7 +14,7 @@ from flybench.report.verdict import Verdict
 HEADLINE = (
     *("speedup_latency", "speedup_throughput", "accuracy", "retention", "pairs"),
     *("pairwise", "win_rate", "tokens_per_second", "tau_pooled"),
-    *("loose_per_1000", "length_ratio", "truncation_rate", "repetition_rate"),
+    *("loose_per_1000", "length_ratio"),
 )
 ACCURACY = (
     *("n_scored", "n_right", "accuracy", "retention", "retention_verdict", "pairs", "mcnemar_p"),

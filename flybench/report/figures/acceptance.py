@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from flybench.report.figures.series import Looks, left_out, overlaid
@@ -15,18 +13,19 @@ from flybench.stats import Floats
 
 
 def lengths(group: Group, looks: Looks) -> Plot | None:
-    """How many tokens a round adds: the share of rounds that add at least so many."""
+    """How many tokens a round adds, as shares of rounds."""
     arms = list(with_rounds(group))
     if not arms:
         return None
     shown = overlaid(arms)
-    shares = {arm: at_least(arm.rounds["emitted"].to_numpy()) for arm in shown}
+    shares = {arm: added(arm) for arm in shown}
 
     def draw(axes: Axes, theme: Theme) -> None:
         for arm, share in shares.items():
             places = range(1, len(share) + 1)
-            axes.plot(places, 100 * share, linewidth=1.6, **looks[arm].stroke(theme))
-        axes.set(xlabel="tokens a round adds, at least", ylabel="rounds (%)", ylim=(0, 104))
+            look = looks[arm]
+            axes.plot(places, 100 * share, marker=look.marker, ms=3.5, **look.stroke(theme))
+        axes.set(xlabel="tokens that a round adds", ylabel="rounds (%)", ylim=(0, None))
         axes.locator_params(axis="x", integer=True)
         legend_below(axes, columns=2)
 
@@ -36,8 +35,8 @@ def lengths(group: Group, looks: Looks) -> Plot | None:
     return plot(
         f"lengths-{group.key}",
         f"{finding} Tokens a round adds on {group.title}, by quarters of the rounds: {listed}.",
-        f"{finding} {group.title}: rounds that add at least so many tokens, the target's own "
-        f"included; the area under a line is τ.{left_out(arms, shown)}",
+        f"{finding} {group.title}: how many tokens a round adds, the target's own included; τ is "
+        f"the mean.{left_out(arms, shown)}",
         draw,
         height=3.1 + 0.1 * len(shown),
     )
@@ -74,10 +73,10 @@ def positions(group: Group, looks: Looks) -> Plot | None:
     )
 
 
-def at_least(emitted: Sequence[int]) -> Floats:
-    """The share of rounds that add at least 1, 2, … tokens."""
-    counts = np.bincount(emitted)[1:]
-    return np.cumsum(counts[::-1])[::-1] / counts.sum()
+def added(arm: Arm) -> Floats:
+    """The share of rounds that add 1, 2, … tokens."""
+    counts = np.bincount(arm.rounds["emitted"])[1:]
+    return counts / counts.sum()
 
 
 def accepted_at(arm: Arm) -> Floats:

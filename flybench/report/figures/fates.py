@@ -23,45 +23,45 @@ BIN = 0.25  # nats
 
 
 def fates(group: Group, looks: Looks) -> Plot | None:
-    """Mismatches in a thousand judged tokens by their fate, one bar a method."""
-    arms = list(with_rounds(group))
-    shares = {arm: mismatches(arm) for arm in arms}
-    seen = [fate for fate in HUES if any(share[fate] for share in shares.values())]
-    if not seen:
+    """Mismatches by their fate, one bar a method, beside how many there are."""
+    rates = {arm: mismatches(arm) for arm in with_rounds(group)}
+    arms = [arm for arm, rate in rates.items() if sum(rate.values())]
+    seen = [fate for fate in HUES if any(rates[arm][fate] for arm in arms)]
+    if not arms:
         return None
+    totals = {arm: sum(rates[arm].values()) for arm in arms}
 
     def draw(axes: Axes, theme: Theme) -> None:
         left = np.zeros(len(arms))
         for fate in seen:
-            width = np.array([1000 * shares[arm][fate] for arm in arms])
-            hue = theme[HUES[fate]]
-            axes.barh(range(len(arms)), width, left=left, color=hue, label=fate.name.lower())
+            width = np.array([100 * rates[arm][fate] / totals[arm] for arm in arms])
+            hue, name = theme[HUES[fate]], fate.name.lower()
+            bars = axes.barh(range(len(arms)), width, left=left, color=hue, label=name)
             left += width
+        words = [number(totals[arm], 0, 1000) for arm in arms]
+        axes.bar_label(bars, words, padding=4, color=theme["ink"], fontsize=8.5)
         axes.set_yticks(range(len(arms)), [looks[arm].label for arm in arms])
         axes.invert_yaxis()
-        axes.set(xlabel="mismatches per 1000 judged tokens")
+        axes.set(xlabel="mismatches (%); at the end: per 1000 judged tokens", xlim=(0, 112))
         axes.grid(False, axis="y")
         legend_below(axes, columns=len(seen))
 
     listed = "; ".join(
-        f"{arm.name} "
-        + ", ".join(f"{f.name.lower()} {number(s[f], 1, 1000)}" for f in seen if s[f])
-        for arm, s in shares.items()
+        f"{arm.name} {number(totals[arm], 0, 1000)} per 1000 judged: "
+        + ", ".join(f"{f.name.lower()} {percent(rates[arm][f] / totals[arm])}" for f in seen)
+        for arm in arms
     )
-    loosest = max(arms, key=lambda arm: _kept(shares[arm]))
-    kept = _kept(shares[loosest])
-    finding = (
-        f"{loosest.name} keeps {percent(kept)} of its mismatches."
-        if kept
-        else "No method keeps a mismatch."
-    )
+    loosest = max(arms, key=lambda arm: rates[arm][Fate.LOOSE] / totals[arm])
+    kept = rates[loosest][Fate.LOOSE] / totals[loosest]
+    finding = f"{loosest.name} keeps {percent(kept)} of its mismatches."
+    finding = finding if kept else "No method keeps a mismatch."
     return plot(
         f"fates-{group.key}",
-        f"{finding} Mismatches per 1000 judged tokens on {group.title}: {listed}.",
-        f"{finding} {group.title}: drafted tokens that differ from the target's choice, per 1000 "
-        "judged. Loose ones were kept; gate, window and tail say why FLy rejected the others.",
+        f"{finding} Mismatches by fate on {group.title}: {listed}.",
+        f"{finding} {group.title}: drafted tokens that differ from the target's choice. Loose ones "
+        "were kept; gate, window and tail say why FLy rejected the others.",
         draw,
-        height=1.4 + 0.3 * len(arms),
+        height=1.5 + 0.3 * len(arms),
     )
 
 
@@ -107,8 +107,3 @@ def loose_entropies(arm: Arm) -> Floats:
     """The target's entropy at every loose token of an arm, in nats."""
     loosened = (token for tokens in arm.samples["loosened"] for token in tokens)
     return np.array([token.opinion.entropy for token in loosened])
-
-
-def _kept(shares: dict[Fate, float]) -> float:
-    whole = sum(shares.values())
-    return shares[Fate.LOOSE] / whole if whole else 0.0

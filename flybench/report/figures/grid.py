@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,15 +45,16 @@ def sweeps(group: Group) -> Iterator[Sweep]:
     """The methods whose runs vary two settings at least, in two values each."""
     pairs = sorted(group.pairs, key=lambda pair: pair[1].method)
     for method, alike in groupby(pairs, key=lambda pair: pair[1].method):
-        found = {
-            arm: tuple(settings_of(run.provenance).get(axis) for axis in AXES) for run, arm in alike
-        }
-        varied = [
-            i for i, column in enumerate(zip(*found.values(), strict=True)) if _varies(column)
-        ]
+        found = {arm: _axes(settings_of(run.provenance, method)) for run, arm in alike}
+        columns = zip(*found.values(), strict=True)
+        varied = [place for place, values in enumerate(columns) if _varies(values)]
         if len(varied) >= 2:
             arms = {tuple(float(place[i]) for i in varied): arm for arm, place in found.items()}
             yield Sweep(method, tuple(AXES[i] for i in varied), arms)
+
+
+def _axes(settings: Mapping[str, Any]) -> list[Any]:
+    return [settings.get(axis) for axis in AXES]
 
 
 def _varies(values: Sequence[float | None]) -> bool:

@@ -45,7 +45,7 @@ def looks(groups: Sequence[Group]) -> Looks:
         for arm, name in group.names.items():
             index = places.setdefault(name, len(places) - len(group.baselines))
             found[arm] = Series(
-                one_line(name, 44),
+                one_line(name, 36),
                 HUES[index % len(HUES)],
                 MARKERS[index % len(MARKERS)],
                 LINES[index // len(HUES) % len(LINES)],
