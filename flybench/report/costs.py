@@ -86,11 +86,16 @@ def _regime(group: Group, regime: str, shares: Sequence[float]) -> str:
 
 
 def _draft(group: Group) -> str:
-    """The draft model's cost beside what its bytes alone would cost."""
-    known = [
-        f"c is {number(arm.row['cost_ratio'], 3)} for {arm.name}, by bytes it would be "
-        f"{number(arm.row['bytes_ratio'], 3)}"
+    """The draft models' cost beside what their bytes alone would cost."""
+    pairs = [
+        (arm.row["cost_ratio"], arm.row["bytes_ratio"])
         for arm in group.compared
         if arm.row["cost_ratio"] is not None and arm.row["bytes_ratio"] is not None
     ]
-    return f" ({'; '.join(known)})" if known else ""
+    if not pairs:
+        return ""
+    cost, by_bytes = (
+        " to ".join(dict.fromkeys(number(end, 3) for end in (min(known), max(known))))
+        for known in zip(*pairs, strict=True)
+    )
+    return f" (c is {cost} here, by bytes it would be {by_bytes})"

@@ -32,7 +32,11 @@ def headline(group: Group, told: Mapping[Arm, Verdict]) -> Table:
     empty = [name for name in COUNTS if all(arm.row[name] is None for arm in arms)]
     names = [name for name in HEADLINE if name not in empty]
     rows = [
-        [Cell(group.names[arm]), _verdict(told.get(arm)), *(cell(arm.row, name) for name in names)]
+        [
+            Cell(group.names[arm]),
+            _verdict(arm, told.get(arm)),
+            *(cell(arm.row, name) for name in names),
+        ]
         for arm in arms
     ]
     columns = [Column("method", numeric=False), Column("verdict", numeric=False)]
@@ -105,14 +109,16 @@ def glossary() -> Table:
     return Table("Figures and their formulas", columns, rows)
 
 
-def _verdict(verdict: Verdict | None) -> Cell:
+def _verdict(arm: Arm, verdict: Verdict | None) -> Cell:
     """Both answers in a few words, coloured by the worse of them."""
     if verdict is None:
         return Cell("the baseline", kind="words")
+    speed, *accuracy = verdict.findings
+    if arm.row["exact_match_rate"] == 1:  # needs no statistics
+        return Cell(speed.badge, "every answer is AR's own", speed.kind)
     kinds = [finding.kind for finding in verdict.findings]
     kind = next(kind for kind in ("bad", "open", "good") if kind in kinds)
-    speed, *accuracy = (finding.badge for finding in verdict.findings)
-    return Cell(speed, ", ".join(accuracy), kind)
+    return Cell(speed.badge, ", ".join(finding.badge for finding in accuracy), kind)
 
 
 def _per_arm(group: Group, unit: str = "") -> Iterator[Column]:

@@ -45,7 +45,7 @@ def pareto(group: Group, looks: Looks) -> Plot | None:
     return plot(
         f"pareto-{group.key}",
         f"{_finding(arms, known)} Retention against speed-up on {group.title}: {listed}.",
-        f"{_finding(arms, known)} {group.title}, with 95 % intervals; up and right is better."
+        f"{_finding(arms, known)} {group.title}, with 95\u00a0% intervals; up and right is better."
         + (" The stepped line is the front: no method is beyond it." if known else "")
         + (" Open marks have no retention." if unknown else ""),
         draw,

@@ -35,15 +35,21 @@ class Series(NamedTuple):
 
 
 Looks = dict[Arm, Series]
+BASE = Series("ar", "grey", "o", "-")
 
 
 def looks(groups: Sequence[Group]) -> Looks:
-    """A look for every compared arm; arms of one name look alike on every task."""
+    """A look for every arm; compared arms of one name look alike on every task."""
+    found = {
+        arm: BASE._replace(label=one_line(group.names[arm], 36))
+        for group in groups
+        for arm in group.baselines
+    }
     places: dict[str, int] = {}
-    found = {}
     for group in groups:
-        for arm, name in group.names.items():
-            index = places.setdefault(name, len(places) - len(group.baselines))
+        for arm in group.compared:
+            name = group.names[arm]
+            index = places.setdefault(name, len(places))
             found[arm] = Series(
                 one_line(name, 36),
                 HUES[index % len(HUES)],
