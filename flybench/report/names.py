@@ -18,19 +18,20 @@ def arm_names(folders: Sequence[RunFolder], tables: Sequence[list[Row]]) -> dict
     """A name for every row, by the number of its folder and its method.
 
     Where several runs of one task and model share a method, the settings in which they differ
-    follow its name, and where these are alike too, the folder's name.
+    follow its name, and where these are alike too, the folder's key.
     """
     alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for number, rows in enumerate(tables):
         for row in rows:
             alike[row["task"], row["model"], row["method"]].append(number)
+    tails = _tails([folder.path.name for folder in folders])
     names: dict[Place, str] = {}
     for (_, _, method), numbers in alike.items():
         settings = {number: settings_of(folders[number].provenance(), method) for number in numbers}
         found = {number: f"{method}{_own(settings, number)}" for number in numbers}
         counts = Counter(found.values())
         for number, name in found.items():
-            folder = f" ({folders[number].path.name})" if counts[name] > 1 else ""
+            folder = f" ({tails[number]})" if counts[name] > 1 else ""
             names[number, method] = f"{name}{folder}"
     return names
 
@@ -42,6 +43,12 @@ def settings_of(provenance: Mapping[str, Any], method: str) -> dict[str, Any]:
     known = {"temperature": sampling.get("temperature")}
     known |= {name: provenance.get(name) for name in ("seed", "device", "engine")}
     return {**dict(_flat(own)), **{name: value for name, value in known.items() if value}}
+
+
+def _tails(names: Sequence[str]) -> list[str]:
+    """What follows the last dash, a run's key; the whole names if that does not tell them apart."""
+    tails = [name.rpartition("-")[2] for name in names]
+    return tails if len(set(tails)) == len(names) else list(names)
 
 
 def _own(settings: Mapping[int, Mapping[str, Any]], number: int) -> str:
