@@ -71,7 +71,7 @@ def test_hostile_text_is_inert_in_latex() -> None:
 def test_a_report_writes_both_for_each_task(tmp_path: Path) -> None:
     index = write_report([write_run(tmp_path / "run", 6)], tmp_path / "out")
     names = sorted(path.name for path in (tmp_path / "out/tables").iterdir())
-    kinds = ("accuracy", "costs", "headline")
+    kinds = ("accuracy", "costs", "headline", "loose")
     assert names == [f"{kind}-sums-tiny.{end}" for kind in kinds for end in ("csv", "tex")]
     head, ar, fly = read((tmp_path / "out/tables/headline-sums-tiny.csv").read_text())
     assert (ar[0], fly[0]) == ("ar", "fly")
