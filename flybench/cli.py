@@ -25,7 +25,7 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
   flybench power RUN… [--margin SHARE]
                             how many samples would tell whether the accuracy is kept
   flybench report RUN… [--out reports/NAME]
-                            write index.html and report.md
+                            write index.html, report.md, and tables/ as CSV and LaTeX
   flybench latency [model=NAME] [weights=random] [method=NAME] [key=value …]
                             what a step costs: by width, context and batch, beside its floors
   flybench latency --acceptance RUN [COSTS…] [--force]

@@ -100,7 +100,7 @@ def score_command(arguments: Sequence[str]) -> int:
 
 
 def report_command(arguments: Sequence[str]) -> int:
-    """`flybench report RUN…`: write the page and its markdown twin."""
+    """`flybench report RUN…`: write the page, its markdown twin and tables for papers."""
     parser = _parser("report")
     parser.add_argument("--out", type=Path)
     folders, options_ = _folders(parser, arguments)
