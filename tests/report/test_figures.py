@@ -25,7 +25,7 @@ from tests.report.test_names import cell
 @pytest.fixture(scope="module")
 def group(tmp_path_factory: pytest.TempPathFactory) -> Group:
     path = tmp_path_factory.mktemp("figures")
-    runs = [write_run(path / "a", 6), write_run(path / "b", 6, method="spd", lose=[0])]
+    runs = [write_run(path / "a", 6, speed=2.5), write_run(path / "b", 6, method="spd", lose=[0])]
     return groups(load(runs))[0]
 
 
@@ -115,7 +115,7 @@ def test_many_methods_are_not_drawn_over_each_other(tmp_path: Path) -> None:
 
 def grid(path: Path, *, scored: bool = True) -> list[Plot]:
     runs = [
-        cell(path, f"{theta}-{window}", theta, window, scored=scored, speed=1 + theta)
+        cell(path, f"{theta}-{window}", theta, window, n=8, scored=scored, speed=1 + theta)
         for theta in (0.1, 0.3, 0.5)
         for window in (4, 6)
         if (theta, window) != (0.5, 6)

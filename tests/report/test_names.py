@@ -14,7 +14,7 @@ from tests.report.synthetic import write_run
 def cell(path: Path, name: str, theta: float = 0.3, window: int = 6, **options: Any) -> RunFolder:
     verify = {"kind": "fly", "theta": theta, "window": window}
     method = {"name": "fly", "k": 8, "verify": verify}
-    return write_run(path / name, 3, method_config=method, **options)
+    return write_run(path / name, method_config=method, **options)
 
 
 def test_settings_that_differ_tell_runs_apart(tmp_path: Path) -> None:
