@@ -26,6 +26,8 @@ from flybench.report.run import Arm, Run
 from flybench.report.tables import Table
 from flybench.report.verdict import Verdict, verdicts
 
+NO_CARD = "No card was read: only NVIDIA's tell of clocks and energy, and old records do not."
+
 
 class Answer(NamedTuple):
     """What one task and model have to say on speed and accuracy; `more` folds."""
@@ -114,12 +116,13 @@ def _answer(group: Group, looks: figures.Looks) -> Answer:
 
 
 def _time(found: Sequence[Group], looks: figures.Looks) -> Section:
+    metered = _present([cards.cards(group) for group in found])
     return Section(
-        [text for group in found for text in costs.regimes(group)],
+        [text for group in found for text in costs.regimes(group)] + ([] if metered else [NO_CARD]),
         _present([costs.rounds(group) for group in found]),
         figures.drawn(found, looks, "time"),
         [text for group in found for text in costs.sentences(group)],
-        _present([cards.cards(group) for group in found]),
+        metered,
     )
 
 

@@ -60,7 +60,8 @@ def per_token(arm: Arm) -> dict[str, float]:
 
 def taus(group: Group, looks: Looks) -> Plot | None:
     """τ against speed-up, each method on the line that the cost of its round draws."""
-    arms = [arm for arm in group.compared if arm.row["speedup_modelled"] and _measured(arm)]
+    known = ("speedup_modelled", "speedup_throughput", "tau_pooled")
+    arms = [arm for arm in group.compared if all(map(arm.row.get, known))]
     if not arms:
         return None
     far = 1.15 * max(arm.row["tau_pooled"] for arm in arms)
@@ -97,4 +98,4 @@ def taus(group: Group, looks: Looks) -> Plot | None:
 
 
 def _measured(arm: Arm) -> float:
-    return float(arm.row["speedup_throughput"] or 0)
+    return float(arm.row["speedup_throughput"])
