@@ -48,7 +48,7 @@ def test_grades_and_comparisons_are_told_in_words(judged: RunFolder, tmp_path: P
         "n = 1 is too small for a claim about grades",
         "1 of the judge's 5 replies hold no readable verdict: they are left out",
         "Only a part of the samples is judged.",
-        "What the judge found, and what it took",
+        "what the judge found, and what it took",
         "answers of which the judge prefers one",
         "kind=openai, model=toy, base_url=http://127.0.0.1",
     ):
