@@ -3,6 +3,7 @@
 results/NAME/  config.yaml provenance.json prompt.txt   written before the first token
                records.jsonl                            one line a sample and method
                judgements.jsonl                         one line a verdict of a judging model
+               pieces.json                              the text of every id in them
                scores.jsonl summary.json summary.csv    rebuilt from these at any time
 
 `xz results/NAME/records.jsonl` packs what is finished into a tenth of its size or less. It is read

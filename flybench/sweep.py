@@ -33,6 +33,7 @@ from flybench.records import RunFolder
 from flybench.report.headline import headline
 from flybench.report.together import together
 from flybench.run import Asked, Loaded, generate, pending
+from flybench.tokens import write_pieces
 
 Job = tuple[list[int], list[Asked]]
 """Numbers of the cells that are decoded side by side, and their samples."""
@@ -65,6 +66,7 @@ class Sweep:
                 return 0
             with ExitStack() as held:
                 self._lead(number, plan, held)
+                write_pieces(plan.folder, plan.chat.spell)
                 rows = assess(plan.folder, config, self._judge_of(config.judge))
         except Exception as error:  # the other cells of a sweep go on
             if os.environ.get("FLYBENCH_DEBUG"):

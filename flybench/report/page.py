@@ -20,6 +20,7 @@ from flybench.report import (
     figures,
     floor,
     harm,
+    inspector,
     judging,
     provenance,
     samples,
@@ -70,6 +71,7 @@ class Page(NamedTuple):
     flips: list[Table]
     harm: list[Table]
     samples: list[Table]
+    answers: list[inspector.Block]
     failures: list[Table]
     origins: list[Origin]
     glossary: Table
@@ -111,6 +113,7 @@ def page(runs: Sequence[Run]) -> Page:
         flips=_per_arm(runs, samples.flips),
         harm=_per_arm(runs, harm.table),
         samples=_per_arm(runs, samples.samples),
+        answers=inspector.blocks(runs),
         failures=_present([tables.failures(runs)]),
         origins=[_origin(run) for run in runs],
         glossary=tables.glossary(),
@@ -127,9 +130,17 @@ def html(content: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    source, _, _ = PackageLoader("flybench.report").get_source(environment, "style.css")
+    loader = PackageLoader("flybench.report")
+    style, more, script = (
+        Markup(loader.get_source(environment, name)[0])
+        for name in ("style.css", "inspector.css", "inspector.js")
+    )
     return environment.get_template("index.html.j2").render(
-        page=content, style=Markup(source), glossary=GLOSSARY
+        page=content,
+        style=style + more,
+        script=script,
+        script_hash=inspector.script_hash(script),
+        glossary=GLOSSARY,
     )
 
 
