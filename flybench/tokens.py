@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import takewhile
 
-from flybench.core import ACCEPTED_FATES, Generation, Round
+from flybench.core import ACCEPTED_FATES, Generation
 from flybench.records import RunFolder
 
 PIECES = "pieces.json"
@@ -26,17 +27,18 @@ Spell = Callable[[Sequence[int]], str]
 
 def token_fates(turn: Generation) -> str:
     """One letter a token of the answer: a fate's code, `BONUS` or `PLAIN`."""
-    return "".join(map(_round_fates, turn.rounds))
+    return "".join([_round_fates(r.fates, r.accepted, r.emitted) for r in turn.rounds])
 
 
-def _round_fates(round_: Round) -> str:
+@lru_cache(maxsize=None)
+def _round_fates(fates: str, accepted: int, emitted: int) -> str:
     """Of a tree, the last letter may be that of a rejected sibling."""
-    kept = "".join(letter for letter in round_.fates if letter in ACCEPTED)[: round_.accepted]
-    if round_.emitted == round_.accepted:
+    kept = "".join(letter for letter in fates if letter in ACCEPTED)[:accepted]
+    if emitted == accepted:
         return kept
-    if not round_.drafted:
+    if not fates:
         return kept + PLAIN
-    rest = round_.fates[1 + max(map(round_.fates.rfind, ACCEPTED)) :]
+    rest = fates[1 + max(map(fates.rfind, ACCEPTED)) :]
     return kept + next((letter for letter in rest if letter in "gwtr"), BONUS)
 
 

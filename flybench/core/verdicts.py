@@ -162,7 +162,7 @@ class Verdict:
         return decision._replace(opinions=opinions)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Round:
     """One draft-verify round. Counts are tokens kept after truncation; times are seconds."""
 

@@ -114,6 +114,7 @@ def _arm(each: Inspected, group: int, names: list[str]) -> dict[str, Any]:
         "method": visible(each.arm.method),
         "baseline": each.arm.method == BASELINE,
         "group": group,
+        "temperature": (each.run.provenance.get("sampling") or {}).get("temperature") or 0,
         "rule": {name: visible(value) for name, value in known.items()},
         "samples": [places[name] for name in table.index],
         "flip": [int(value) for value in table["flip"]],
@@ -133,23 +134,39 @@ def _numbers(column: pd.Series) -> list[float | int | None]:
     ]
 
 
+class Shown(dict[str, str]):
+    """Every piece in its visible form, each worked out once."""
+
+    def __missing__(self, piece: str) -> str:
+        self[piece] = visible(piece)
+        return self[piece]
+
+
 class Answers:
     """An arm's answers as JSON, each spelled by its run's own vocabulary."""
 
     def __init__(self, inspected: Inspected) -> None:
         self._run, self._arm = inspected.run, inspected.arm
         self._records = inspected.run.folder.records()
-        self._shown: dict[str, str] = {}
+        self._shown = Shown()
 
     @cached_property
     def _vocabulary(self) -> dict[int, str]:
         return vocabulary(self._run.folder)
 
-    def pair(self, name: str) -> Iterator[str | None]:
-        """The method's answer to a sample, and AR's; None for what there is none of."""
+    def pair(self, name: str, made: dict[int, str]) -> Iterator[str | None]:
+        """The method's answer to a sample, and AR's; None for what there is none of.
+
+        `made` holds what was made of records before, by their identity: runs may share AR's.
+        """
         for method in (self._arm.method, BASELINE):
             record = self._records.get((name, method))
-            yield None if record is None or record.error else self._answer(record)
+            if record is None or record.error:
+                yield None
+                continue
+            if id(record) not in made:
+                made[id(record)] = self._answer(record)
+            yield made[id(record)]
 
     def _answer(self, record: Record) -> str:
         turns, places = record.turns, [0]
@@ -182,8 +199,6 @@ class Answers:
         pieces = pieces_of(turn, self._vocabulary)
         if pieces is None:
             return None
-        for piece in set(pieces) - self._shown.keys():
-            self._shown[piece] = visible(piece)
         return BREAK.join(map(self._shown.__getitem__, pieces))
 
 
@@ -216,10 +231,11 @@ def _chunks(group: int, arms: list[Answers], names: list[str]) -> Iterator[Block
         samples = []
         for name in names[start : start + CHUNK]:
             kept: dict[str, int] = {}
+            made: dict[int, str] = {}
             pairs = [
                 [
                     None if text is None else kept.setdefault(text, len(kept))
-                    for text in arm.pair(name)
+                    for text in arm.pair(name, made)
                 ]
                 for arm in arms
             ]

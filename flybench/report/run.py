@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -13,15 +14,26 @@ import pandas as pd
 from flybench.config import BASELINES, REPEAT
 from flybench.core import Record, Score
 from flybench.frames import card_frame, round_frame, sample_frame
+from flybench.lines import Known
 from flybench.records import Key, RunFolder
 from flybench.stats import holm
 from flybench.summary import Row, summarise
 
 
 class CachedFolder(RunFolder):
-    """The same files, each read once."""
+    """The same files, each read once; lines that folders share, once for all of them."""
 
-    def records(self) -> dict[Key, Record]:
+    def __init__(self, path: Path, known: Known) -> None:
+        super().__init__(path)
+        self._known = known
+        self._memory: dict[Key, Any] = {}
+
+    def remembered(self, key: Key, make: Callable[[], Any]) -> Any:
+        if key not in self._memory:
+            self._memory[key] = make()
+        return self._memory[key]
+
+    def records(self, known: Known | None = None) -> dict[Key, Record]:
         return self._records
 
     def scores(self) -> dict[Key, Score]:
@@ -36,7 +48,7 @@ class CachedFolder(RunFolder):
 
     @cached_property
     def _records(self) -> dict[Key, Record]:
-        return super().records()
+        return super().records(self._known)
 
     @cached_property
     def _scores(self) -> dict[Key, Score]:
@@ -139,7 +151,8 @@ class Run:
 
 def load(folders: Sequence[RunFolder]) -> list[Run]:
     """Read the folders; arms of the same method, task and model are told apart by folder."""
-    cached = [CachedFolder(folder.path) for folder in folders]
+    known: Known = {}
+    cached = [CachedFolder(folder.path, known) for folder in folders]
     rows = [summarise(folder) for folder in cached]
     corrected = _corrected(rows)
     seen = Counter(_cell(row) for table in rows for row in table)

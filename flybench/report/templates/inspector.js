@@ -181,7 +181,7 @@ function drawAnswer(name, label, answer, row, right) {
   if (answer === null) return box.replaceChildren();
   const verdict = right === null ? "" : right === 1 ? ", right" : right === 0 ? ", wrong" : `, scored ${right}`;
   at(`${name}-title`).textContent = `${label}: ${answer.fates.length} tokens, ${answer.seconds.toFixed(2)} s, ended by ${answer.finish}${verdict}`;
-  const pieces = answer.pieces === null ? [...answer.fates] : answer.pieces.split(BREAK);
+  const pieces = answer.pieces === null ? [...answer.fates].map((letter) => ("ep".includes(letter) ? "·" : letter)) : answer.pieces.split(BREAK);
   const tokens = pieces.map((piece, place) => tokenElement(piece, place, answer, row.place));
   box.replaceChildren(...tokens);
   tokens[0].tabIndex = 0;
@@ -193,10 +193,12 @@ function drawAnswer(name, label, answer, row, right) {
 }
 
 function wholeText(answer) {
-  const text = element("div", "whole", answer.text);
-  const note = element("p", "quiet", "This run does not say which letters each token has: a letter above is a token's fate, the text follows. Repeating its `flybench run` adds them.");
-  const both = element("div", "");
-  both.append(note, text);
+  const both = element("div", "whole");
+  setAll(both, { tabindex: 0, role: "region", "aria-label": "Text of the answer" });
+  both.append(
+    element("p", "quiet", "This run does not say which letters each token has: above is a sign for each, and the first letter of its fate if that is not exact; the text follows. Repeating its flybench run adds them."),
+    element("div", "", answer.text),
+  );
   return both;
 }
 
@@ -246,7 +248,7 @@ function known(answer, place) {
   const found = [["place", `token ${place} of ${answer.fates.length} (the first is 0)${roundOf(answer, place)}`]];
   const loose = answer.loose.find(([at]) => at === place);
   if (loose) found.push(...opinion(loose, answer.row.arm.rule));
-  else if ("lgwtrbpe".includes(answer.fates[place])) found.push(["the target preferred", "this very token"]);
+  else if (answer.fates[place] !== "s") found.push(["the target chose", `this token${drawn(answer)}`]);
   const rule = answer.row.arm.rule;
   if (answer.fates[place] === "w" && rule.window) found.push(["window", `${rule.window} tokens, a mismatch among them`]);
   const gap = (answer.margins.charCodeAt(place) - 48) / state.index.step;
@@ -255,13 +257,18 @@ function known(answer, place) {
   return found;
 }
 
+function drawn(answer) {
+  const temperature = answer.row.arm.temperature;
+  return temperature ? `, drawn at temperature ${temperature}` : "";
+}
+
 function opinion([, preferred, probability, most, rank, entropy, kind], rule) {
   const behind = rule.rule === "official" ? rule.window - 1 : rule.window;
   return [
     ["the target preferred", `${preferred.replaceAll("\n", "⏎")} at ${(100 * most).toFixed(1)} %`],
     ["this token", `${(100 * probability).toFixed(1)} %, rank ${rank}, class: ${kind}`],
-    ["entropy of the target", `${entropy.toFixed(3)} nats${rule.theta === undefined ? "" : ` (θ ${rule.theta}, rule ${rule.rule})`}`],
-    ...(rule.window ? [["window", `${rule.window}: the next ${behind} drafted tokens were the target's choice`]] : []),
+    ["entropy of the target", `${entropy.toFixed(3)} nats, of the whole softmax`],
+    ...(rule.window ? [["window", `${rule.window}: the next ${behind} drafted tokens were the target's choice (rule ${rule.rule}, θ ${rule.theta})`]] : []),
   ];
 }
 
