@@ -44,9 +44,7 @@ Known = dict[bytes, Any]
 """What lines hold that were read before, by their digest."""
 
 
-def nouns(
-    file: Path, build: Callable[[Any], Noun], known: Known | None = None
-) -> Iterator[Noun]:
+def nouns(file: Path, build: Callable[[Any], Noun], known: Known | None = None) -> Iterator[Noun]:
     """What each line of a file holds, that of its packed part first; nothing if there is no file.
 
     A line that is `known` is not read again: a sweep leaves AR's in every folder.

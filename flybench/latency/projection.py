@@ -76,7 +76,9 @@ def projection(
         plain.assign(seconds=costs.ar_round_s),
         rounds.assign(seconds=costs.seconds(rounds["drafted"].to_numpy(dtype=float), k)),
     )
-    ar, own = (frame.groupby("sample_id", observed=True)[["emitted", "seconds"]].sum() for frame in timed)
+    ar, own = (
+        frame.groupby("sample_id", observed=True)[["emitted", "seconds"]].sum() for frame in timed
+    )
     pairs = ar.join(own, how="inner", lsuffix="_ar")
     names = ("emitted_ar", "seconds_ar", "emitted", "seconds")
     columns = [pairs[name].to_numpy(dtype=float) for name in names]
