@@ -1,14 +1,14 @@
 """An answer token by token: the text of each, and how it came to stay.
 
-`pieces.json` in a run's folder spells every id that its answers use. It is written when a run ends,
-from the tokenizer alone, so that the same `flybench run` adds it to a run made before there was one.
+`pieces.json` in a run's folder spells every id that its answers use. It is written when a run
+ends, from the tokenizer alone, so that the same `flybench run` adds it to a run made before.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from itertools import takewhile
 
 from flybench.core import ACCEPTED_FATES, Generation
@@ -30,7 +30,7 @@ def token_fates(turn: Generation) -> str:
     return "".join([_round_fates(r.fates, r.accepted, r.emitted) for r in turn.rounds])
 
 
-@lru_cache(maxsize=None)
+@cache
 def _round_fates(fates: str, accepted: int, emitted: int) -> str:
     """Of a tree, the last letter may be that of a rejected sibling."""
     kept = "".join(letter for letter in fates if letter in ACCEPTED)[:accepted]
