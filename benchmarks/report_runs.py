@@ -69,7 +69,9 @@ def _drafted(run: int, number: int, plain: list[int], method: str) -> str:
     rng = random.Random(f"{run} {number}")
     parts = rng.randrange(len(plain)) if rng.random() < PARTED else len(plain)
     rest = rng.choices(range(VOCABULARY), WEIGHTS, k=len(plain) - parts)
-    ids, rounds, loosened, done = plain[:parts] + rest, [], [], 0
+    ids, done = plain[:parts] + rest, 0
+    rounds: list[dict[str, object]] = []
+    loosened: list[object] = []
     while done < len(ids):
         kept = min(int(rng.expovariate(0.2)), K, len(ids) - done - 1)
         loose = method.startswith("fly") and kept > 2 and rng.random() < 0.2

@@ -102,7 +102,7 @@ def _round_frame(folder: RunFolder, method: str) -> pd.DataFrame:
         "round": np.concatenate([np.arange(length) for length in lengths]),
     }
     parts = {field.name: [getattr(r, field.name) for r in rounds] for field in fields(Round)}
-    return pd.DataFrame(numbers | parts)
+    return pd.DataFrame({**numbers, **parts})
 
 
 def card_frame(folder: RunFolder, method: str) -> pd.DataFrame:

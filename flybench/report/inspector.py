@@ -88,15 +88,17 @@ def _json(value: Any) -> str:
 def _table(run: Run, arm: Arm) -> pd.DataFrame:
     """The arm's samples beside AR's, with `flip` (−1 lost, 1 won) and `place` of the parting."""
     table = run.joined(arm).loc[arm.samples.index]
-    pair = (table["pairwise"], 0.5) if arm.graded else (table["correct"], table["correct_ar"])
+    own = table["pairwise"] if arm.graded else table["correct"]
+    other = 0.5 if arm.graded else table["correct_ar"]
+    flip = (own > other).astype(int) - (own < other).astype(int)
     places = partings(run.baseline, arm.samples)["place"]
-    return table.assign(flip=np.sign(pair[0] - pair[1]).fillna(0), place=places)
+    return table.assign(flip=flip, place=places)
 
 
 def _group(title: str, names: list[str], group: list[Inspected]) -> dict[str, Any]:
     categories: dict[str, str] = {}
     for each in group:
-        categories |= each.table["category"].to_dict()
+        categories |= {str(name): str(value) for name, value in each.table["category"].items()}
     return {
         "title": visible(title),
         "ids": [visible(name) for name in names],
