@@ -14,8 +14,10 @@ from flybench.records import RunFolder
 from flybench.tokens import PIECES
 
 VOCABULARY, K, PARTED = 5000, 15, 0.6
-METHODS = ("fly", "fly_paper", "fly_vllm", "fly_gate_only", "fly_window_only")
-METHODS += ("spd", "lookup", "eagle3", "eagle3_chain", "fly_no_lookup")
+METHODS = (
+    *("fly", "fly_paper", "fly_vllm", "fly_gate_only", "fly_window_only"),
+    *("spd", "lookup", "eagle3", "eagle3_chain", "fly_no_lookup"),
+)
 WORDS = [
     f"{' ' * (i % 4 > 0)}{'bcdfgklmnprst'[i % 13]}{'aeiou'[i % 5]}{i:x}" for i in range(VOCABULARY)
 ]
