@@ -1,7 +1,8 @@
 """The command line: `flybench VERB …`. Nothing heavy is imported before a verb runs.
 
-Exit codes: 0 done, 1 done but some samples failed, 2 the command cannot work as given. One sentence
-says why; `FLYBENCH_DEBUG=1` shows the traceback behind it.
+Exit codes: 0 done, 1 done but some samples failed, 2 the command cannot work as given; of `compare`
+1 is a gate that is broken and 3 one that is not resolved. One sentence says why;
+`FLYBENCH_DEBUG=1` shows the traceback behind it.
 """
 
 from __future__ import annotations
@@ -18,18 +19,31 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
   flybench run [-m] [model=NAME] [method=NAME] [task=NAME] [judge=NAME] [key=value …]
                             decode with AR and the method, score, summarise
                             -m sweeps comma-separated values, one run a combination
-                            -m experiment=NAME sweeps a preset; --dry-run shows the runs alone
+                            -m experiment=NAME sweeps a preset; --dry-run shows the runs alone,
+                            with an estimate of their time and memory
+                            -m hydra/launcher=joblib|submitit_slurm|ray runs them as jobs
                             --config-dir DIR adds your own conf files
   flybench score RUN… [judge=openai|local|none] [judge.model=NAME] [judge.key=value …]
                             score the records of runs again, by their task's rule or by this judge
   flybench power RUN… [--margin SHARE]
                             how many samples would tell whether the accuracy is kept
   flybench report RUN… [--out reports/NAME]
-                            write index.html and report.md
+                            write index.html, report.md, and tables/ as CSV and LaTeX
+  flybench compare A B [--max-retention-loss SHARE] [--min-speedup RATIO] [--across-machines]
+                   [--json FILE]
+                            two runs of the same questions, paired; exit code 0: every gate holds,
+                            1: one is broken, 3: none is broken and one is not resolved
+  flybench show RUN [SAMPLE] [--method NAME] [--tokenizer MODEL]
+                            an answer with the fate of every token, beside AR's; without SAMPLE
+                            the list, flips and loosened answers first
+  flybench export RUN… --to parquet|datasets|lm_eval --out DIR
+                            the records as tables, or as lm-eval's results and samples
   flybench latency [model=NAME] [weights=random] [method=NAME] [key=value …]
                             what a step costs: by width, context and batch, beside its floors
   flybench latency --acceptance RUN [COSTS…] [--force]
                             the speed-up that a run's rounds would give at measured costs
+  flybench replay RUN [method.k=5,10] [method.verify.theta=0.1,0.3] [latency=FILE] [--against RUN…]
+                            what other settings would accept of a run's recorded drafts
   flybench train-eagle3 model=NAME data=PROMPTS.jsonl [out=FOLDER] [train.NAME=…] [answers.NAME=…]
                             a head for the target, from its own answers to these prompts
   flybench lm-eval [run] --model flybench --model_args model=NAME,method=NAME[,key=value …] …
@@ -49,7 +63,11 @@ VERBS = {
     "score": "flybench.commands:score_command",
     "power": "flybench.power:power_command",
     "report": "flybench.commands:report_command",
+    "compare": "flybench.compare.command:compare_command",
+    "show": "flybench.show.command:show_command",
+    "export": "flybench.export.command:export_command",
     "latency": "flybench.latency.command:latency_command",
+    "replay": "flybench.replay.command:replay_command",
     "train-eagle3": "flybench.train.command:train_eagle3_command",
     "lm-eval": "flybench.lm_eval_model.command:lm_eval_command",
     "list": "flybench.commands:list_command",

@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import hydra
-from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig
-
 from flybench.arguments import Parser
 from flybench.assessment import assess, judge_failures
-from flybench.compose import (
-    Request,
-    cells,
-    conf_dir,
-    judge_of,
-    options,
-    parse_request,
-    read_yaml,
-    run_config,
-)
+from flybench.compose import judge_of, options, parse_request, read_yaml
 from flybench.config import RunConfig
 from flybench.core import FlybenchError
 from flybench.dry_run import dry_run
 from flybench.experiments import distinct, expand
+from flybench.launch import launch, launcher_of, run_cells
 from flybench.provenance import write_config
 from flybench.records import RunFolder
 from flybench.report import write_report
 from flybench.report.headline import headline
-from flybench.sweep import Sweep
+from flybench.report.together import together
 
 GROUPS = {
     "models": "model",
@@ -50,30 +37,25 @@ SETTING = re.compile(r"[+~]*[a-z_.]+=")  # and no path, which has a slash before
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """`flybench run`: check every cell, then let Hydra launch them one by one."""
+    """`flybench run`: check every cell, then run them here, or where Hydra's launcher does."""
     request = parse_request([argument for argument in arguments if argument != DRY])
-    requests = expand(request)
-    configs = distinct([config for each in requests for config in cells(each)])
+    launcher = launcher_of(request)
+    cells = distinct(expand(request))
     if DRY in arguments:
-        dry_run(configs)
+        dry_run([cell.config for cell in cells])
         return 0
-    sweep = Sweep(configs, ["flybench", "run", *arguments])
-    codes: dict[RunConfig, int] = {}
-
-    def job(tree: DictConfig) -> None:
-        config = run_config(tree)
-        if config in codes:
-            return
-        if request.multirun:
-            chosen = HydraConfig.get().overrides.task
-            print("\n" + " ".join(override.lstrip("+") for override in chosen))
-        codes[config] = sweep.run(config)
-
-    for each in requests:
-        _launch(each, job)
-    if closing := sweep.closing():
+    argv = ["flybench", "run", *arguments]
+    if launcher is None:
+        done = run_cells(cells, argv)
+    else:
+        done = launch(request, launcher, cells, argv)
+        # What jobs have said may lie in files of other machines.
+        print("\n".join(["", *map(str, done.folders)]))
+        for failure in done.failures:
+            print(f"flybench: {failure}", file=sys.stderr)
+    if closing := together([RunFolder(path) for path in done.folders]):
         print(f"\n{closing}")
-    return max(codes.values())
+    return done.code
 
 
 def score_command(arguments: Sequence[str]) -> int:
@@ -100,7 +82,7 @@ def score_command(arguments: Sequence[str]) -> int:
 
 
 def report_command(arguments: Sequence[str]) -> int:
-    """`flybench report RUN…`: write the page and its markdown twin."""
+    """`flybench report RUN…`: write the page, its markdown twin and tables for papers."""
     parser = _parser("report")
     parser.add_argument("--out", type=Path)
     folders, options_ = _folders(parser, arguments)
@@ -128,21 +110,6 @@ def list_command(arguments: Sequence[str]) -> int:
 
 def _config_of(folder: RunFolder) -> RunConfig:
     return RunConfig.from_tree(read_yaml(folder.config_file))
-
-
-def _launch(request: Request, job: Callable[[DictConfig], None]) -> None:
-    """Hand over to Hydra's own command line, which sweeps and launches."""
-    main = hydra.main(config_path=str(conf_dir()), config_name="config", version_base="1.3")
-    before, environment = sys.argv, dict(os.environ)
-    sys.argv = ["flybench run", *request.hydra_arguments]
-    # Errors reach our own handler as they are, instead of Hydra's report of them.
-    os.environ["HYDRA_FULL_ERROR"] = "1"
-    try:
-        main(job)()
-    finally:
-        sys.argv = before
-        os.environ.clear()
-        os.environ.update(environment)
 
 
 def _parser(verb: str) -> Parser:

@@ -7,11 +7,12 @@ sweep is composed and checked before the first one runs.
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 from hydra import compose, initialize_config_dir
@@ -23,6 +24,7 @@ from flybench.checks import build, suggestion
 from flybench.config import JudgeConfig, RunConfig
 from flybench.core import FlybenchError
 
+HYDRA = re.compile(r"[+~]*hydra[./]")
 GROUPS = ("model", "method", "task", "engine", "sampling", "judge")
 
 
@@ -35,10 +37,32 @@ class Request:
     config_dir: Path | None
 
     @property
-    def hydra_arguments(self) -> list[str]:
-        """The same as arguments of Hydra's own command line."""
-        extra = [] if self.config_dir is None else ["--config-dir", str(self.config_dir)]
-        return [*(["-m"] if self.multirun else []), *extra, *self.overrides]
+    def hydra_overrides(self) -> list[str]:
+        """What is said to Hydra itself, such as which launcher to use."""
+        return [override for override in self.overrides if HYDRA.match(override)]
+
+    @property
+    def task_overrides(self) -> list[str]:
+        """What is said of runs."""
+        return [override for override in self.overrides if not HYDRA.match(override)]
+
+    @property
+    def search_path(self) -> list[str]:
+        """Where else Hydra looks for groups' files."""
+        directory = self.config_dir
+        return [] if directory is None else [f"hydra.searchpath=[file://{directory}]"]
+
+
+class Cell(NamedTuple):
+    """One combination that a request asks for, and the overrides that make it."""
+
+    config: RunConfig
+    overrides: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The overrides as the user wrote them."""
+        return " ".join(override.lstrip("+") for override in self.overrides)
 
 
 def conf_dir() -> Path:
@@ -86,21 +110,32 @@ def cells(request: Request) -> list[RunConfig]:
     Raises:
         FlybenchError: one of them cannot be composed or cannot work.
     """
-    with _in_one_sentence(request):
-        parsed = OverridesParser.create().parse_overrides(request.overrides)
-        combinations = [request.overrides]
+    return [cell.config for cell in combinations(request)]
+
+
+def combinations(request: Request) -> list[Cell]:
+    """The same, each with the overrides that make it.
+
+    Raises:
+        FlybenchError: one of them cannot be composed or cannot work.
+    """
+    with in_one_sentence(request):
+        own = request.task_overrides
+        parsed = OverridesParser.create().parse_overrides(own)
+        found = [own]
         if request.multirun:
-            (combinations,) = BasicSweeper.split_arguments(parsed, max_batch_size=None)
+            (found,) = BasicSweeper.split_arguments(parsed, max_batch_size=None)
         elif swept := [str(o.input_line) for o in parsed if o.is_sweep_override()]:
             raise FlybenchError(
                 f"{swept[0].lstrip('+')} lists several values: add -m to run them all, or quote "
                 "the value if it is one."
             )
-        if not combinations:
+        if not found:
             raise FlybenchError("The sweep has no combination to run: check its ranges.")
         with initialize_config_dir(str(conf_dir()), version_base="1.3"):
-            trees = [compose("config", [*own, *_extra(request)]) for own in combinations]
-        return _told_apart([run_config(tree) for tree in trees])
+            trees = [compose("config", [*each, *request.search_path]) for each in found]
+        configs = _told_apart([run_config(tree) for tree in trees])
+        return [Cell(config, tuple(each)) for config, each in zip(configs, found, strict=True)]
 
 
 def _told_apart(configs: list[RunConfig]) -> list[RunConfig]:
@@ -127,8 +162,8 @@ def judge_of(request: Request, own: JudgeConfig) -> JudgeConfig:
                 f"{name} cannot be set for `flybench score`, which takes runs and judge settings: "
                 "see `flybench --help`."
             )
-    with _in_one_sentence(request), initialize_config_dir(str(conf_dir()), version_base="1.3"):
-        tree = compose("config", [*request.overrides, *_extra(request)]).judge
+    with in_one_sentence(request), initialize_config_dir(str(conf_dir()), version_base="1.3"):
+        tree = compose("config", [*request.overrides, *request.search_path]).judge
         plain: dict[str, Any] = OmegaConf.to_container(tree, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
     if "judge" not in names:
         changed = [name.removeprefix("judge.") for name in names]
@@ -190,14 +225,8 @@ def read_yaml(file: Path) -> dict[str, Any]:
     return tree
 
 
-def _extra(request: Request) -> list[str]:
-    """Where else Hydra looks for groups' files."""
-    directory = request.config_dir
-    return [] if directory is None else [f"hydra.searchpath=[file://{directory}]"]
-
-
 @contextmanager
-def _in_one_sentence(request: Request) -> Iterator[None]:
+def in_one_sentence(request: Request) -> Iterator[None]:
     """Turn what Hydra and OmegaConf raise into one sentence with a remedy."""
     try:
         yield

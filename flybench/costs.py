@@ -30,8 +30,8 @@ def round_costs(plain: pd.DataFrame, rounds: pd.DataFrame, method: str) -> Row:
     """
     if not len(plain) or not len(rounds):
         return dict.fromkeys(ROUND)
-    ours = rounds[rounds["sample_id"].isin(plain["sample_id"])]
-    theirs = plain[plain["sample_id"].isin(rounds["sample_id"])]
+    ours = rounds[rounds["sample_id"].isin(plain["sample_id"].unique())]
+    theirs = plain[plain["sample_id"].isin(rounds["sample_id"].unique())]
     if not len(ours):
         return dict.fromkeys(ROUND)
     with np.errstate(divide="ignore", invalid="ignore"):  # a step that took no time: no figure

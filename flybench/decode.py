@@ -142,6 +142,7 @@ class Decoder:
             margins=margins,
             rounds=[turn.as_round(self.clock) for turn in turns],
             loosened=list(_loosened(turns)),
+            traces=[row for turn in turns for row in turn.decision.traces],
             prefill_s=prefilled - start,
             first_token_s=first_token,
             total_s=total_s,

@@ -6,53 +6,117 @@ Data and tokenizers are read where the machine could run the cell, since they de
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tqdm import tqdm
 
 from flybench.checks import explain
-from flybench.config import MethodConfig, ModelConfig, ModelRef, RunConfig
-from flybench.engine.untrained import GB, weight_bytes
-from flybench.plan import make_plan
+from flybench.config import RunConfig
+from flybench.core import FlybenchError
+from flybench.engine.sizes import Sizes, draft_sizes, head_sizes, target_sizes
+from flybench.estimate import SOURCES, Estimate, estimates
+from flybench.plan import Plan, make_plan
+from flybench.report.text import NONE, aligned
+from flybench.run import pending
 
-TITLES = ("model", "method", "settings", "task", "weights", "folder")
+GB = 1e9
+TITLES = (
+    *("model", "method", "settings", "task", "samples there", "weights", "caches"),
+    *("time", "time from", "folder"),
+)
+
+
+class Shown(NamedTuple):
+    """A line of the table, and the bytes that its cell takes, None if unknown."""
+
+    cells: tuple[str, ...]
+    memory: int | None
 
 
 def dry_run(configs: Sequence[RunConfig]) -> None:
     """Print the table of `configs`; where one cannot run here, the reason stands for its folder."""
-    table = [TITLES, *map(_line, configs)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for cells in table:
-        line = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-        print("  ".join(line).rstrip())
-    print(f"{len(configs)} runs")
+    plans = [_plan(config) for config in configs]
+    sound = {number: plan for number, plan in enumerate(plans) if isinstance(plan, Plan)}
+    times = estimates(sound)
+    lines = [
+        _line(config, plan, times.get(number))
+        for number, (config, plan) in enumerate(zip(configs, plans, strict=True))
+    ]
+    print(aligned([TITLES, *(line.cells for line in lines)], left=len(TITLES)))
+    print(_total(lines, list(times.values())))
+    used = {estimate.source for estimate in times.values()}
+    for source, meaning in SOURCES.items():
+        if source in used:
+            print(f"  {source}: {meaning}.")
 
 
-def _line(config: RunConfig) -> tuple[str, ...]:
-    model, method = config.model, config.method
+def _plan(config: RunConfig) -> Plan | Exception:
     try:
-        folder = str(make_plan(config).folder.path)
+        return make_plan(config)
     except Exception as error:  # the other cells are shown all the same
-        folder = f"not here: {explain(error)}"
-    return (
-        *(model.name, method.name, _settings(method, config.sampling.name), config.task.name),
-        *(_weights(model, method, config), folder),
+        return error
+
+
+def _line(config: RunConfig, plan: Plan | Exception, estimate: Estimate | None) -> Shown:
+    model, method = config.model, config.method
+    target, drafter = _sizes(config)
+    parts = [target.weights, *([] if drafter is None else [drafter.weights])]
+    tokens = [target.cache, *([] if drafter is None else [drafter.cache])]
+    cached = None if isinstance(plan, Exception) or None in tokens else sum(t or 0 for t in tokens)
+    caches = None if cached is None or isinstance(plan, Exception) else cached * plan.max_length
+    known = [*parts, caches]
+    time = ("?", "")
+    if estimate is not None:
+        seconds = estimate.seconds
+        time = (NONE if seconds is None else tqdm.format_interval(seconds), estimate.source)
+    place = f"not here: {explain(plan)}" if isinstance(plan, Exception) else str(plan.folder.path)
+    return Shown(
+        (
+            *(model.name, method.name, f"{method.settings} {config.sampling.name}".strip()),
+            *(config.task.name, _there(plan)),
+            *(f"{' + '.join(map(_gigabytes, parts))} GB", f"{_gigabytes(caches)} GB"),
+            *(*time, place),
+        ),
+        None if None in known else sum(each or 0 for each in known),
     )
 
 
-def _settings(method: MethodConfig, sampling: str) -> str:
-    """What the paper calls K, θ and W, a tree's shape, and the sampling."""
-    told = [f"k={method.k}"] if method.k else []
-    if method.verify.kind == "fly":
-        told += [f"theta={method.verify.theta:g}", f"window={method.verify.window}"]
-    if method.draft.tree_depth:
-        told += [f"depth={method.draft.tree_depth}", f"top_k={method.draft.tree_top_k}"]
-    return " ".join([*told, sampling])
+def _sizes(config: RunConfig) -> tuple[Sizes, Sizes | None]:
+    """The target and what drafts for it, if anything."""
+    model, method, engine = config.model, config.method, config.engine
+
+    def known(size: Any, of: Any) -> Sizes:
+        try:
+            found: Sizes = size(of, engine)
+        except FlybenchError:  # the folder's place says what cannot be found
+            found = Sizes(None, None)
+        return found
+
+    target = known(target_sizes, model.target)
+    if method.needs_head:
+        return target, known(head_sizes, model)
+    return target, known(draft_sizes, model) if method.needs_draft_model else None
 
 
-def _weights(model: ModelConfig, method: MethodConfig, config: RunConfig) -> str:
-    """Gigabytes of the target and the draft model, `?` for one whose shape no setting names."""
+def _there(plan: Plan | Exception) -> str:
+    if isinstance(plan, Exception):
+        return "?"
+    try:
+        done = len(plan.prompts) - len(pending([plan]))
+    except FlybenchError as error:
+        return f"? ({explain(error)})"
+    return f"{done} of {len(plan.prompts)}"
 
-    def told(ref: ModelRef) -> str:
-        found = weight_bytes(ref, config.engine)
-        return "?" if found is None else f"{found / GB:.3g}"
 
-    refs = [model.target, *([model.draft] if method.needs_draft_model and model.draft else [])]
-    return " + ".join(map(told, refs)) + " GB"
+def _gigabytes(size: int | None) -> str:
+    return "?" if size is None else f"{size / GB:.3g}"
+
+
+def _total(lines: Sequence[Shown], times: Sequence[Estimate]) -> str:
+    known = [each.seconds for each in times if each.seconds is not None]
+    told = tqdm.format_interval(sum(known)) if known else "unknown"
+    if known and len(known) < len(lines):
+        told += f" for the {len(known)} whose time is known"
+    sizes = [line.memory for line in lines if line.memory is not None]
+    most = f"{_gigabytes(max(sizes))} GB" if sizes else "unknown"
+    return f"{len(lines)} runs; time to decode: {told}; weights and caches of the largest: {most}"

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from flybench.checks import suggestion
-from flybench.compose import Request, addable, files, read_yaml
+from flybench.compose import Cell, Request, addable, combinations, files, read_yaml
 from flybench.config import RunConfig
 from flybench.core import FlybenchError
 
@@ -40,9 +40,13 @@ def expand(request: Request) -> list[Request]:
     return [replace(request, overrides=list(_under(sweep, own))) for sweep in sweeps]
 
 
-def distinct(configs: Sequence[RunConfig]) -> list[RunConfig]:
-    """Without repetitions, which sweeps that cross, or overrides on top of them, make."""
-    return list(dict.fromkeys(configs))
+def distinct(requests: Sequence[Request]) -> list[Cell]:
+    """The cells of all requests, without the repetitions that sweeps which cross make."""
+    found: dict[RunConfig, Cell] = {}
+    for request in requests:
+        for cell in combinations(request):
+            found.setdefault(cell.config, cell)
+    return list(found.values())
 
 
 def _under(sweep: dict[str, Any], own: Sequence[str]) -> Iterator[str]:

@@ -5,13 +5,15 @@ Everything that a summary, a table or a figure shows starts from these three.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from itertools import accumulate
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from flybench.config import BASELINES
-from flybench.core import PAIRWISE, Generation, Loosened, Record, Score
+from flybench.core import PAIRWISE, Generation, Loosened, Record, Round, Score
 from flybench.records import RunFolder
 from flybench.repetition import looped
 
@@ -44,6 +46,14 @@ SAMPLE_COLUMNS = {
 
 
 def sample_frame(folder: RunFolder, method: str) -> pd.DataFrame:
+    """The table of `_sample_frame`, worked out once by a folder that remembers."""
+    frame: pd.DataFrame = folder.remembered(
+        ("samples", method), lambda: _sample_frame(folder, method)
+    )
+    return frame
+
+
+def _sample_frame(folder: RunFolder, method: str) -> pd.DataFrame:
     """Finished samples of `method`, indexed by sample id; failed ones are left out.
 
     Turns of one conversation are added up; `ids`, `margins` and `loosened` run through all of them,
@@ -68,14 +78,31 @@ def sample_frame(folder: RunFolder, method: str) -> pd.DataFrame:
 
 def round_frame(folder: RunFolder, method: str) -> pd.DataFrame:
     """Every round of the finished samples of `method`, in order, with its sample id and turn."""
-    rows = [
-        {"sample_id": record.sample_id, "turn": turn_number, "round": number, **vars(round_)}
+    frame: pd.DataFrame = folder.remembered(
+        ("rounds", method), lambda: _round_frame(folder, method)
+    )
+    return frame
+
+
+def _round_frame(folder: RunFolder, method: str) -> pd.DataFrame:
+    turns = [
+        (record.sample_id, number, turn)
         for record in folder.records().values()
         if record.method == method and record.error is None
-        for turn_number, turn in enumerate(record.turns)
-        for number, round_ in enumerate(turn.rounds)
+        for number, turn in enumerate(record.turns)
     ]
-    return pd.DataFrame(rows)
+    rounds = [round_ for _, _, turn in turns for round_ in turn.rounds]
+    if not rounds:
+        return pd.DataFrame()
+    lengths = [len(turn.rounds) for _, _, turn in turns]
+    names = pd.Categorical([name for name, _, _ in turns])
+    numbers = {
+        "sample_id": names.repeat(lengths),
+        "turn": np.repeat([number for _, number, _ in turns], lengths),
+        "round": np.concatenate([np.arange(length) for length in lengths]),
+    }
+    parts = {field.name: [getattr(r, field.name) for r in rounds] for field in fields(Round)}
+    return pd.DataFrame({**numbers, **parts})
 
 
 def card_frame(folder: RunFolder, method: str) -> pd.DataFrame:

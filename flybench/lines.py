@@ -6,7 +6,8 @@ import json
 import lzma
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,8 +28,12 @@ DECIMALS = 6  # of every figure in a record: a microsecond, a millionth of a pro
 
 
 def record_line(record: Record) -> str:
-    """A record as one line, its figures kept to `DECIMALS`."""
-    return json.dumps(_rounded(asdict(record))) + "\n"
+    """A record as one line without traces, its figures kept to `DECIMALS`."""
+    turns = [replace(turn, traces=[]) for turn in record.turns]
+    row = _rounded(asdict(replace(record, turns=turns)))
+    for turn in row["turns"]:
+        del turn["traces"]
+    return json.dumps(row) + "\n"
 
 
 def append_line(file: Path, line: str) -> None:
@@ -39,8 +44,14 @@ def append_line(file: Path, line: str) -> None:
         os.fsync(stream.fileno())
 
 
-def nouns(file: Path, build: Callable[[Any], Noun]) -> Iterator[Noun]:
+Known = dict[bytes, Any]
+"""What lines hold that were read before, by their digest."""
+
+
+def nouns(file: Path, build: Callable[[Any], Noun], known: Known | None = None) -> Iterator[Noun]:
     """What each line of a file holds, that of its packed part first; nothing if there is no file.
+
+    A line that is `known` is not read again: a sweep leaves AR's in every folder.
 
     Raises:
         FlybenchError: a line cannot be read, or the file is damaged.
@@ -48,15 +59,21 @@ def nouns(file: Path, build: Callable[[Any], Noun]) -> Iterator[Noun]:
     for part in (file.with_name(f"{file.name}.xz"), file):
         if part.is_file():
             with lzma.open(part) if part != file else part.open("rb") as stream:
-                yield from _built(part, stream, build)
+                yield from _built(part, stream, build, {} if known is None else known)
 
 
-def _built(file: Path, stream: Iterable[bytes], build: Callable[[Any], Noun]) -> Iterator[Noun]:
+def _built(
+    file: Path, stream: Iterable[bytes], build: Callable[[Any], Noun], known: Known
+) -> Iterator[Noun]:
     for number, line in _numbered(file, stream):
         if not line.endswith(b"\n"):
             return  # half-written by a kill; it is cut before the next line is added
+        digest = blake2b(line, digest_size=16).digest()
+        if digest in known:
+            yield known[digest]
+            continue
         try:
-            noun = build(json.loads(line))
+            noun = known[digest] = build(json.loads(line))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise FlybenchError(
                 f"{file} line {number} cannot be read ({type(error).__name__}: {error}): "

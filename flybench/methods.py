@@ -10,6 +10,7 @@ from flybench.engine.eagle3.model import HeadModel
 from flybench.measure import Clock
 from flybench.sampling import Sampling
 from flybench.verify import build_verifier
+from flybench.verify.tracing import TracingVerifier
 
 AR = MethodConfig(name=BASELINE)
 AR_AGAIN = MethodConfig(name=REPEAT)
@@ -20,9 +21,12 @@ def build_decoder(
     target: Target,
     draft: CachedModel | HeadModel | None,
     sampling: Sampling,
+    traces: bool = False,
 ) -> Decoder:
-    """A decoder on loaded models, with everything that its passes need prepared."""
+    """A decoder on loaded models, with everything that its passes need prepared; with `traces` it
+    keeps what the target thought of every drafted token."""
     rule, tree = build_verifier(method.verify, sampling), method.draft.tree_depth > 0
+    rule = TracingVerifier(rule) if traces else rule
     own, verifier = target.prepare(rule, method.k, sampling, tree)
     return Decoder(
         target=own,

@@ -38,14 +38,14 @@ class Plan(Machinery):
         return [note for note in (self.engine_note, self.config.method.caution, head) if note]
 
     @property
-    def label(self) -> str:
-        return " ".join([self.config.model.name, self.config.method.name, self.config.task.name])
-
-    @property
     def methods(self) -> list[MethodConfig]:
         """AR, the method unless that is AR, and AR again where the run asks for it."""
         own = [self.config.method] if self.config.method.draft.kind != "none" else []
         return [AR, *own, *[AR_AGAIN] * (self.config.baseline.repeat - 1)]
+
+    def traces(self, method: MethodConfig) -> bool:
+        """Whether the run keeps traces of `method`, which must draft to have any."""
+        return self.config.record.traces and method.draft.kind != "none"
 
     def beside(self, other: Plan) -> bool:
         """Whether the two differ in their method alone, so that one AR serves both."""

@@ -22,6 +22,7 @@ from flybench import sandbox
 from flybench.config import RunConfig
 from flybench.engine.description import ModelInfo
 from flybench.engine.placement import engine_label
+from flybench.machinery import Machinery
 from flybench.measure import busy_share, device_name, environment, redacted
 from flybench.plan import Plan
 from flybench.records import RunFolder
@@ -74,21 +75,13 @@ def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
         "git": _git_state(),
         "environment": environment(plan.device),
     }
-    return {
-        "model": config.model.name,
+    return machinery_facts(plan) | {
         "method": config.method.name,
         "task": config.task.name,
-        "device": device_name(plan.device),
-        "engine": engine_label(plan.engine, plan.infos),
         "key": plan.key,
         "family": plan.family,
         "seed": config.seed,
         "retention_margin": config.retention_margin,
-        "models": {
-            "target": _model(plan.target),
-            "draft": None if plan.draft is None else _model(plan.draft),
-            "head": None if plan.head is None else {"files": plan.head.files},
-        },
         "vocab_size": plan.vocab_size,
         "sampling": asdict(config.sampling),
         "method_config": asdict(config.method),
@@ -97,6 +90,20 @@ def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
         "judged": plan.task.judged,
         "sandbox": sandbox.guards() if plan.task.runs_code else None,
         "invocations": [*(before if isinstance(before, list) else []), invocation],
+    }
+
+
+def machinery_facts(plan: Machinery) -> dict[str, Any]:
+    """Which models run, where, and on which engine."""
+    return {
+        "model": plan.config.model.name,
+        "device": device_name(plan.device),
+        "engine": engine_label(plan.engine, plan.infos),
+        "models": {
+            "target": _model(plan.target),
+            "draft": None if plan.draft is None else _model(plan.draft),
+            "head": None if plan.head is None else {"files": plan.head.files},
+        },
     }
 
 

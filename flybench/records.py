@@ -3,6 +3,8 @@
 results/NAME/  config.yaml provenance.json prompt.txt   written before the first token
                records.jsonl                            one line a sample and method
                judgements.jsonl                         one line a verdict of a judging model
+               pieces.json                              the text of every id in them
+               traces/                                  a Parquet file a record, where asked for
                scores.jsonl summary.json summary.csv    rebuilt from these at any time
 
 `xz results/NAME/records.jsonl` packs what is finished into a tenth of its size or less. It is read
@@ -14,14 +16,14 @@ from __future__ import annotations
 import fcntl
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from flybench.core import FlybenchError, Judgement, Record, Score
-from flybench.lines import append_line, nouns, record_line, record_of, score_of
+from flybench.lines import Known, append_line, nouns, record_line, record_of, score_of
 
 Key = tuple[str, str]
 # What a summary needs to know of a run.
@@ -113,10 +115,17 @@ class RunFolder:
             stream.truncate(end)
         return True
 
-    def records(self) -> dict[Key, Record]:
-        """Every record, by sample and method: the last one, but no failure hides a success."""
+    def remembered(self, key: Key, make: Callable[[], Any]) -> Any:
+        """What `make` works out of the files; a folder that reads them once keeps it by `key`."""
+        return make()
+
+    def records(self, known: Known | None = None) -> dict[Key, Record]:
+        """Every record, by sample and method: the last one, but no failure hides a success.
+
+        `known` are lines that were read before, of other folders too.
+        """
         found: dict[Key, Record] = {}
-        for record in nouns(self.records_file, record_of):
+        for record in nouns(self.records_file, record_of, known):
             key = record.sample_id, record.method
             before = found.get(key)
             if before is None or before.error or not record.error:

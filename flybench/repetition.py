@@ -22,9 +22,12 @@ def looped(ids: Sequence[int]) -> int:
     text = np.asarray(ids)
     inside = np.zeros(len(text), dtype=bool)
     for size in range(1, min(LONGEST, len(text) // COPIES) + 1):
-        same = np.concatenate(([False], text[size:] == text[:-size], [False]))
+        equal, least = text[size:] == text[:-size], max(COPIES * size, SHORTEST)
+        if np.count_nonzero(equal) < least - size:
+            continue
+        same = np.concatenate(([False], equal, [False]))
         edges = np.flatnonzero(same[1:] != same[:-1])
         for start, end in zip(edges[::2], edges[1::2] + size, strict=True):
-            if end - start >= max(COPIES * size, SHORTEST):
+            if end - start >= least:
                 inside[start:end] = True
     return int(inside.sum())

@@ -25,10 +25,12 @@ from flybench.machinery import Machinery
 from flybench.measure import peak_memory_bytes, reset_peak_memory
 from flybench.methods import AR, AR_AGAIN, build_decoder
 from flybench.plan import Plan
+from flybench.progress import Progress
 from flybench.ranks import rank, world_size
 from flybench.records import DRAFT_IDS
 from flybench.sampling import Sampling
 from flybench.telemetry import open_sensors
+from flybench.traces import has_traces, write_traces
 
 WARMUP_TOKENS = 32
 
@@ -40,12 +42,18 @@ class Asked(NamedTuple):
     prompt: Prompt
     lacking: dict[int, list[MethodConfig]]
 
+    @property
+    def answers(self) -> int:
+        """How often it is decoded: a method that several plans lack serves all of them."""
+        return len({method for methods in self.lacking.values() for method in methods})
+
 
 def pending(plans: Sequence[Plan]) -> list[Asked]:
     """What is left to decode, for plans that ask the same samples.
 
     AR and the method are decoded together, so that both meet the same machine. AR's second turn may
-    follow alone: a run without it is continued with it.
+    follow alone: a run without it is continued with it. A sample that lacks the traces that are
+    asked for is decoded again.
     """
     known = [plan.folder.records() for plan in plans]
 
@@ -55,7 +63,9 @@ def pending(plans: Sequence[Plan]) -> list[Asked]:
 
         def done(method: MethodConfig) -> bool:
             found = records.get((prompt.sample_id, method.name))
-            return found is not None and found.error is None and found.prompt_sha256 == sha256
+            if found is None or found.error is not None or found.prompt_sha256 != sha256:
+                return False
+            return not plan.traces(method) or has_traces(plan.folder, found)
 
         absent = [method for method in plan.methods if not done(method)]
         return absent if absent in ([], [AR_AGAIN]) else plan.methods
@@ -74,7 +84,7 @@ class Loaded:
 
     pair: Pair
     costs: dict[str, Any]
-    _decoders: dict[tuple[MethodConfig, Sampling], Decoder] = field(default_factory=dict)
+    _decoders: dict[tuple[MethodConfig, Sampling, bool], Decoder] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Machinery, max_length: int) -> Loaded:
@@ -97,13 +107,14 @@ class Loaded:
             )
         return cls(pair, costs)
 
-    def decoder(self, method: MethodConfig, sampling: Sampling) -> Decoder:
+    def decoder(self, method: MethodConfig, sampling: Sampling, traces: bool = False) -> Decoder:
         """A method on these models; AR's second turn is on the very decoder of the first."""
         method = AR if method == AR_AGAIN else method
-        if (method, sampling) not in self._decoders:
-            built = build_decoder(method, self.pair.target, self.pair.draft, sampling)
-            self._decoders[method, sampling] = built
-        return self._decoders[method, sampling]
+        key = method, sampling, traces
+        if key not in self._decoders:
+            built = build_decoder(method, self.pair.target, self.pair.draft, sampling, traces)
+            self._decoders[key] = built
+        return self._decoders[key]
 
 
 class Turn(NamedTuple):
@@ -117,6 +128,13 @@ class Turn(NamedTuple):
     def salt(self) -> str:
         """What tells the draws of AR's second turn from those of its first, at temperature > 0."""
         return ":again" if self.method == AR_AGAIN else ""
+
+    @property
+    def label(self) -> str:
+        """Model, method and task, and what the method is set to."""
+        config = self.plans[0].config
+        names = [config.model.name, self.method.name, config.task.name, self.method.settings]
+        return " ".join(filter(None, names))
 
     def answer(self, prompt: Prompt, position: int) -> Record:
         """One sample, at this method's `position` in the order of methods."""
@@ -132,10 +150,13 @@ def turns(wanted: Sequence[tuple[Plan, list[MethodConfig]]], loaded: Loaded) -> 
         for method in methods:
             shared.setdefault(method, []).append(plan)
     for method, plans in shared.items():
-        yield Turn(method, loaded.decoder(method, plans[0].config.sampling.rule()), plans)
+        sampling, traces = plans[0].config.sampling.rule(), plans[0].traces(method)
+        yield Turn(method, loaded.decoder(method, sampling, traces), plans)
 
 
-def generate(plans: Sequence[Plan], todo: Sequence[Asked], loaded: Loaded) -> None:
+def generate(
+    plans: Sequence[Plan], todo: Sequence[Asked], loaded: Loaded, progress: Progress
+) -> None:
     """Decode `todo` and append a record for each sample and method."""
     for plan in plans:
         drafts = plan.weights.drafter is not None
@@ -148,25 +169,21 @@ def generate(plans: Sequence[Plan], todo: Sequence[Asked], loaded: Loaded) -> No
     done = len(first.prompts) - len(todo)
     if done and not rank():
         print(f"Continuing {first.folder.path}: {done} of {len(first.prompts)} samples are there.")
-    label = " ".join(dict.fromkeys(word for plan in plans for word in plan.label.split()))
-    with tqdm(
-        total=len(first.prompts),
-        initial=done,
-        desc=label,
-        unit="sample",
-        disable=True if rank() else None,
-    ) as bar:
+    with progress.decoding():
         for number, prompt, lacking in todo:
             wanted = [(plans[index], methods) for index, methods in lacking.items()]
             order = list(turns(wanted, loaded))
             # There and back: a drift of the machine favours no method.
             for position, turn in enumerate(order[:: -1 if number % 2 else 1]):
+                progress.on(turn.label)
                 energy = sensors.energy_j()
                 record = turn.answer(prompt, position)
                 record = replace(record, telemetry=sensors.since(energy))
                 for plan in turn.plans:
+                    if plan.traces(turn.method):
+                        write_traces(plan.folder, record)  # first: no record is without them
                     plan.folder.append(record)
-            bar.update()
+                progress.step()
 
 
 def warm_up(plans: Sequence[Plan], loaded: Loaded, todo: Sequence[Asked]) -> None:
@@ -203,7 +220,7 @@ def answer(
         if isinstance(error, torch.OutOfMemoryError):
             torch.cuda.empty_cache()
         message = f"{type(error).__name__}: {error}"
-        print(f"{prompt.sample_id} ({method.name}) failed: {message}", file=sys.stderr)
+        tqdm.write(f"{prompt.sample_id} ({method.name}) failed: {message}", file=sys.stderr)
         return replace(record, error=message)
     return replace(record, turns=generations, peak_memory_bytes=peak_memory_bytes(device))
 

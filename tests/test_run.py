@@ -19,6 +19,7 @@ from flybench.config import BaselineConfig, RunConfig
 from flybench.core import FlybenchError
 from flybench.engine.eagle3.checkpoint import save_head
 from flybench.plan import Plan, make_plan
+from flybench.progress import Progress
 from flybench.provenance import open_folder
 from flybench.records import RunFolder
 from flybench.run import Loaded, generate, pending
@@ -99,7 +100,7 @@ def test_a_head_drafts_for_a_run(
 def complete(config: RunConfig) -> Plan:
     plan = prepare(config, [])
     if todo := pending([plan]):
-        generate([plan], todo, Loaded.of(plan, plan.max_length))
+        generate([plan], todo, Loaded.of(plan, plan.max_length), Progress())
     score_run(plan.folder, plan.task)
     write_summary(plan.folder)
     return plan

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from flybench import run as run_module
 from flybench.cli import main
@@ -166,6 +167,58 @@ def test_a_failed_load_is_told_by_every_cell(
     monkeypatch.setattr(run_module, "load_pair", full)
     assert main(["run", *SWEPT]) == 2
     assert capsys.readouterr().err.count("no room") == 3
+
+
+def test_one_count_runs_through_all_cells(
+    loads: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two lengths, each of AR and three methods; the second command finds one of them done."""
+    lengths = ["-m", SMALL[0], SMALL[1], "method=spd,lookup,fly", "method.k=7"]
+    assert main(["run", *lengths, "task.max_new_tokens=6"]) == 0
+    assert "16 of 16 answers" in capsys.readouterr().err
+    assert main(["run", *lengths, "task.max_new_tokens=6,8,9000"]) == 2
+    assert "32 of 32 answers" in capsys.readouterr().err
+
+
+def test_the_count_forgets_what_a_failed_cell_had_ahead(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    load = run_module.load_pair
+    first: list[int] = []
+
+    def full_once(*given: Any) -> Any:
+        first.append(given[4])
+        if len(first) == 1:
+            raise torch.OutOfMemoryError("no room")
+        return load(*given)
+
+    monkeypatch.setattr(run_module, "load_pair", full_once)
+    seeds = ["-m", *SMALL, "method=spd", "method.k=7", "sampling=t1", "seed=0,1"]
+    assert main(["run", *seeds]) == 2
+    said = capsys.readouterr().err
+    assert "no room" in said and "8 of 8 answers" in said
+
+
+def test_settings_that_a_rule_does_not_read_make_no_cells(loads: list[int]) -> None:
+    arguments = ["-m", *SMALL, "method=spd,fly", "method.k=7", "method.verify.theta=0.1,0.3"]
+    assert main(["run", *arguments, "limit=1"]) == 0
+    assert len(list(Path("results").glob("random-spd-*"))) == 1
+    assert len(list(Path("results").glob("random-fly-*"))) == 2
+
+
+def test_a_damaged_data_file_fails_its_cells_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.jsonl").write_text("{no json\n")
+    arguments = ["-m", SMALL[0], "task.path=bad.jsonl,demo.jsonl", "task.max_new_tokens=6"]
+    assert main(["run", *arguments, "method=spd", "method.k=7"]) == 2
+    assert "bad.jsonl" in capsys.readouterr().err
+    assert len(folder("spd").records()) == 2 * ITEMS
+
+
+def test_a_missing_model_fails_its_cells_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    paths = "model.draft.path=random:llama,gone.gguf"
+    assert main(["run", "-m", *SMALL, "method=spd", "method.k=7", paths]) == 2
+    assert "gone.gguf does not exist" in capsys.readouterr().err
+    assert len(folder("spd").records()) == 2 * ITEMS
 
 
 def test_equal_cells_are_one(loads: list[int]) -> None:

@@ -19,7 +19,7 @@ from flybench.config.method import (
     VerifyConfig,
 )
 from flybench.config.model import ModelConfig, ModelRef
-from flybench.config.run import BaselineConfig, RunConfig, digest
+from flybench.config.run import BaselineConfig, RecordConfig, RunConfig, digest
 from flybench.config.task import TaskConfig
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "ModelConfig",
     "ModelRef",
     "REPEAT",
+    "RecordConfig",
     "RunConfig",
     "SamplingConfig",
     "TaskConfig",

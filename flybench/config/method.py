@@ -73,6 +73,9 @@ class VerifyConfig:
             raise FlybenchError(
                 f"method.verify.window={self.window} is not allowed: use 0 (no window) or more."
             )
+        if self.kind == "exact":  # it reads none of these, so cells that differ in them are one
+            for name in ("rule", "theta", "window"):
+                object.__setattr__(self, name, getattr(VerifyConfig, name))
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,16 @@ class MethodConfig:
     @property
     def needs_head(self) -> bool:
         return self.draft.kind == HEAD_KIND
+
+    @property
+    def settings(self) -> str:
+        """What the paper calls K, θ and W, and a tree's shape; empty for AR."""
+        told = [f"k={self.k}"] if self.k else []
+        if self.verify.kind == "fly":
+            told += [f"theta={self.verify.theta:g}", f"window={self.verify.window}"]
+        if self.draft.tree_depth:
+            told += [f"depth={self.draft.tree_depth}", f"top_k={self.draft.tree_top_k}"]
+        return " ".join(told)
 
     @property
     def caution(self) -> str | None:

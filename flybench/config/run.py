@@ -30,6 +30,14 @@ class BaselineConfig:
 
 
 @dataclass(frozen=True)
+class RecordConfig:
+    """What a run keeps beside its records: `traces` are what the target thought of every drafted
+    token, from which `flybench replay` works."""
+
+    traces: bool = False
+
+
+@dataclass(frozen=True)
 class RunConfig:
     """One cell: a model, a method, a task, and how to measure them."""
 
@@ -40,6 +48,7 @@ class RunConfig:
     sampling: SamplingConfig = SamplingConfig()
     baseline: BaselineConfig = BaselineConfig()
     judge: JudgeConfig = JudgeConfig()
+    record: RecordConfig = RecordConfig()
     limit: int | None = None
     offset: int = 0
     seed: int = 0
@@ -47,7 +56,7 @@ class RunConfig:
     retention_margin: float = 0.01
     out: str = "results"
 
-    # What decides the tokens; the rest (judge, limit, repeats, …) may change between resumes.
+    # What decides the tokens; the rest (judge, traces, limit, …) may change between resumes.
     KEYED: ClassVar[tuple[str, ...]] = ("model", "method", "task", "engine", "sampling", "seed")
 
     def __post_init__(self) -> None:
@@ -77,6 +86,12 @@ class RunConfig:
             raise FlybenchError(
                 f"method {self.method.name} needs an EAGLE-3 head, and model {self.model.name} has "
                 "none: add model.eagle3=HUB_ID_OR_FOLDER, or choose method=spd or method=lookup."
+            )
+        if self.record.traces and self.method.draft.tree_depth:
+            raise FlybenchError(
+                f"record.traces=true with method.draft.tree_depth={self.method.draft.tree_depth} "
+                "is not allowed, since traces are of chains: use method.draft.tree_depth=0, or "
+                "leave traces off."
             )
         if self.judge.kind == "local" and self.engine.tp > 1:
             raise FlybenchError(

@@ -22,6 +22,7 @@ from flybench.core.samples import (
     Score,
     Telemetry,
 )
+from flybench.core.traces import RowTrace, top3_entropy
 from flybench.core.verdicts import (
     ACCEPTED_FATES,
     FATE_CODES,
@@ -52,8 +53,10 @@ __all__ = [
     "Record",
     "Round",
     "RowStatistics",
+    "RowTrace",
     "Score",
     "TargetView",
     "Telemetry",
     "Verdict",
+    "top3_entropy",
 ]

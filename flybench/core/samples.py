@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from flybench.core.traces import RowTrace
 from flybench.core.verdicts import Opinion, Round
 
 Message = dict[str, str]
@@ -48,7 +49,11 @@ class Loosened:
 
 @dataclass(frozen=True)
 class Generation:
-    """One answer. `ids` are the kept tokens, an end-of-sequence id included; times in seconds."""
+    """One answer. `ids` are the kept tokens, an end-of-sequence id included; times in seconds.
+
+    `traces` has drafted + 1 rows for every round, where a run keeps them; they have files of their
+    own, so that an answer that is read back from records has none.
+    """
 
     prompt_tokens: int
     ids: list[int]
@@ -60,6 +65,7 @@ class Generation:
     first_token_s: float
     total_s: float
     loosened: list[Loosened] = field(default_factory=list)
+    traces: list[RowTrace] = field(default_factory=list)
 
     @property
     def decode_s(self) -> float:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from flybench.core.drafts import Draft, TargetView
 from flybench.core.errors import FlybenchError
+from flybench.core.traces import RowTrace
 
 FATE_CODES = ".elsgwtr"
 
@@ -78,7 +79,8 @@ class Decision(NamedTuple):
 
     `nodes` are the accepted drafted nodes from the root down, `tokens` the ids to emit (theirs and
     then the target's own), `fates` one letter a drafted node, `margins` the target's top-2 logit
-    gap at each emitted token, `opinions` the target's of each node that only a loose rule kept.
+    gap at each emitted token, `opinions` the target's of each node that only a loose rule kept,
+    `traces` its law at every row, where a run keeps them.
     """
 
     nodes: list[int]
@@ -86,6 +88,7 @@ class Decision(NamedTuple):
     fates: str
     margins: list[float]
     opinions: tuple[Opinion, ...] = ()
+    traces: tuple[RowTrace, ...] = ()
 
     @property
     def path(self) -> list[int]:
@@ -103,8 +106,8 @@ class Decision(NamedTuple):
 
     def truncated(self, emitted: int) -> Decision:
         """The same decision when only its first `emitted` (≥ 1) tokens are kept."""
-        cut = Decision(
-            self.nodes[:emitted], self.tokens[:emitted], self.fates, self.margins[:emitted]
+        cut = self._replace(
+            nodes=self.nodes[:emitted], tokens=self.tokens[:emitted], margins=self.margins[:emitted]
         )
         if not self.opinions:
             return cut
@@ -116,23 +119,25 @@ class Verdict:
     """A verifier's judgement, still on the device.
 
     `accepted` [] is m; the first m entries of `path` [N] are the accepted nodes; `next_token` [] is
-    the correction or the bonus; `fates` [N] int64 holds a `Fate` for each node. `packed` is the
-    tensor of `pack` where the engine has already computed it; `opinions` is that of
-    `Opinion.rows`, from a rule that keeps what the target would not have chosen.
+    the correction or the bonus; `fates` [N] int64 holds a `Fate` for each node. `opinions` is the
+    tensor of `Opinion.rows`, from a rule that keeps what the target would not have chosen; `traces`
+    that of `RowTrace.rows`, where a run keeps them; `packed` that of `pack`, with all of these in
+    it, where the engine has already computed it.
     """
 
     accepted: Tensor
     path: Tensor
     next_token: Tensor
     fates: Tensor
-    packed: Tensor | None = None
     opinions: Tensor | None = None
+    traces: Tensor | None = None
+    packed: Tensor | None = None
 
     def pack(self, draft: Draft, view: TargetView) -> Tensor:
         """All that the host needs in one fp32 tensor, which holds ids below 2**24 exactly."""
         head = torch.stack([self.accepted, self.next_token])
         parts = [part.float() for part in (head, self.path, draft.tokens, self.fates)]
-        more = () if self.opinions is None else (self.opinions.flatten(),)
+        more = [rows.flatten() for rows in (self.traces, self.opinions) if rows is not None]
         return torch.cat([*parts, view.statistics.margins, *more])
 
     def fetch(self, draft: Draft, view: TargetView) -> Decision:
@@ -154,15 +159,21 @@ class Verdict:
             fates="".join(FATE_CODES[int(fate)] for fate in packed[fates:rows]),
             margins=margins,
         )
-        found, width = packed[rows + size + 1 :], len(fields(Opinion))
-        if not found:
+        more = rows + size + 1
+        if self.traces is not None:
+            width = len(RowTrace._fields)
+            starts = range(more, more + width * (size + 1), width)
+            traces = tuple(RowTrace(*packed[start : start + width]) for start in starts)
+            decision, more = decision._replace(traces=traces), starts.stop
+        if more == len(packed):
             return decision
-        starts = (width * nodes[i] for i in decision.loosened)
-        opinions = tuple(Opinion.of(found[start : start + width]) for start in starts)
+        width = len(fields(Opinion))
+        places = (more + width * nodes[i] for i in decision.loosened)
+        opinions = tuple(Opinion.of(packed[place : place + width]) for place in places)
         return decision._replace(opinions=opinions)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Round:
     """One draft-verify round. Counts are tokens kept after truncation; times are seconds."""
 

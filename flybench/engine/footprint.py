@@ -32,7 +32,7 @@ def footprint(model: PreTrainedModel) -> Footprint:
     config = model.config.get_text_config()
     return Footprint(
         weight_bytes=None if _has_experts(model) else _weight_bytes(model),
-        kv_bytes_per_token=_kv_bytes_per_token(config, model.dtype.itemsize),
+        kv_bytes_per_token=kv_bytes_per_token(config, model.dtype.itemsize),
     )
 
 
@@ -73,7 +73,7 @@ def head_width(config: PretrainedConfig) -> int:
     return given or config.hidden_size // config.num_attention_heads
 
 
-def _kv_bytes_per_token(config: PretrainedConfig, itemsize: int) -> int | None:
+def kv_bytes_per_token(config: PretrainedConfig, itemsize: int) -> int | None:
     """2 (keys and values) · layers · heads of keys · width of a head · bytes of a number."""
     heads = getattr(config, "num_key_value_heads", None)
     width = head_width(config)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 import torch
@@ -15,7 +14,7 @@ from flybench.core import FlybenchError
 from flybench.engine.borrowed import OwnLayers
 from flybench.engine.description import borrowed_layers, read_with
 from flybench.engine.graph.support import refusal, windowed
-from flybench.engine.placement import DTYPES, placed, resolve_dtype
+from flybench.engine.placement import placed, resolve_dtype
 from flybench.engine.random_models import random_model
 from flybench.engine.shapes import SHAPES, random_weights, shape_config
 from flybench.engine.source import local_folder, locate
@@ -70,7 +69,7 @@ def architecture(ref: ModelRef) -> Untrained:
             "read from a file are quantised."
         )
     here = replace(ref, device="auto") if ref.device == "balanced" else ref
-    return Untrained(here, shape_config(ref.shape) if ref.shape else _own_config(ref))
+    return Untrained(here, model_config(ref))
 
 
 def borrower(ref: ModelRef, target: Untrained) -> Untrained | None:
@@ -100,19 +99,6 @@ def fill(info: Untrained, engine: EngineConfig, sharded: bool = False) -> PreTra
     return random_weights(info.config, dtype, device, sharded)
 
 
-@cache
-def weight_bytes(ref: ModelRef, engine: EngineConfig) -> int | None:
-    """Bytes of a model's weights in its dtype, whether or not this machine can hold or compute it.
-
-    None where `ref` names no shape, or quantises it.
-    """
-    if ref.shape is None or ref.quantize is not None:
-        return None
-    info = Untrained(ref, shape_config(ref.shape))
-    named = DTYPES.get(ref.dtype) or DTYPES.get(engine.dtype)
-    return _weights(info.config) * (named or resolve_dtype(info, engine)).itemsize
-
-
 def _weights(config: PretrainedConfig) -> int:
     """How many numbers the weights are."""
     with torch.device("meta"):
@@ -120,7 +106,14 @@ def _weights(config: PretrainedConfig) -> int:
     return sum(weight.numel() for weight in empty.parameters())
 
 
-def _own_config(ref: ModelRef) -> PretrainedConfig:
+def model_config(ref: ModelRef) -> PretrainedConfig:
+    """That of the shape which `ref` names, else the model's own.
+
+    Raises:
+        FlybenchError: there is no such shape, or no configuration to be found.
+    """
+    if ref.shape:
+        return shape_config(ref.shape)
     source = locate(ref)
     if source.kind == "random":
         return random_model(source.location).config

@@ -88,11 +88,7 @@ def measured_costs(
     kind, rule = method["draft"]["kind"], method["verify"]["kind"]
     models = kind in DRAFT_MODEL_KINDS
     verdicts, drafts = result["verdicts"], result["draft"]
-    passes = {
-        row["width"]: row["median_s"]
-        for row in result["points"]
-        if row["model"] == "target" and row["varied"] in ("base", "width") and row["median_s"]
-    }
+    passes = _passes(result)
     if verdicts is None or (models and drafts is None) or 1 not in passes:
         raise FlybenchError(
             f"{source} was measured with method={result['method']['name']} and lacks costs of "
@@ -100,8 +96,7 @@ def measured_costs(
         )
     widths = np.array(sorted(passes), dtype=float)
     times = np.array([passes[width] for width in widths])
-    plain, own = (result["rounds"][name] for name in ("ar", result["method"]["name"]))
-    idle = plain["draft"]["median_s"] + plain["other"]["median_s"]
+    own = result["rounds"][result["method"]["name"]]
     return RoundCosts(
         source=f"{source} ({result['model']} on {result['device']}, engine {result['engine']}, "
         f"{result['weights']} weights)",
@@ -111,9 +106,25 @@ def measured_costs(
         draft_token_s=drafts["median_s"] / result["method"]["k"] if models else 0.0,
         draft_s=0.0 if models else float(rounds["draft_s"].mean()),
         other_s=own["other"]["median_s"],
-        ar_round_s=times[0] + verdicts["exact"]["median_s"] + idle,
+        ar_round_s=plain_round_s(result),
         padded=result["engine_kind"] == "graph",
     )
+
+
+def plain_round_s(result: Result) -> float:
+    """Seconds of a round of AR, from a measurement that has passes of one token and verdicts."""
+    plain = result["rounds"]["ar"]
+    idle = plain["draft"]["median_s"] + plain["other"]["median_s"]
+    return float(_passes(result)[1] + result["verdicts"]["exact"]["median_s"] + idle)
+
+
+def _passes(result: Result) -> dict[int, float]:
+    """Seconds of the target's passes by width, at the context and batch of the base."""
+    return {
+        row["width"]: row["median_s"]
+        for row in result["points"]
+        if row["model"] == "target" and row["varied"] in ("base", "width") and row["median_s"]
+    }
 
 
 def recorded_costs(plain: pd.DataFrame, rounds: pd.DataFrame, method: dict[str, Any]) -> RoundCosts:

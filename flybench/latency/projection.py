@@ -42,8 +42,9 @@ def project(folder: RunFolder, path: Path | None, force: bool) -> str:
         FlybenchError: the costs are another model's, lack something, or the run has no pairs.
     """
     known = folder.provenance()
-    path = path or newest(folder, known)
-    result = None if path is None else _allowed(folder, known, path, force)
+    dtype = read_yaml(folder.config_file).get("engine", {}).get("dtype")
+    path = path or newest(folder.path.parent, known, dtype)
+    result = None if path is None else allowed_costs(folder, known, path, force)
     lines = [["method", "tau", "gamma", "speed-up (projection)", "speed-up (measured)", "error"]]
     told: list[str] = []
     plain = round_frame(folder, "ar")
@@ -76,7 +77,9 @@ def projection(
         plain.assign(seconds=costs.ar_round_s),
         rounds.assign(seconds=costs.seconds(rounds["drafted"].to_numpy(dtype=float), k)),
     )
-    ar, own = (frame.groupby("sample_id")[["emitted", "seconds"]].sum() for frame in timed)
+    ar, own = (
+        frame.groupby("sample_id", observed=True)[["emitted", "seconds"]].sum() for frame in timed
+    )
     pairs = ar.join(own, how="inner", lsuffix="_ar")
     names = ("emitted_ar", "seconds_ar", "emitted", "seconds")
     columns = [pairs[name].to_numpy(dtype=float) for name in names]
@@ -88,7 +91,12 @@ def _speedup(n_ar: Floats, t_ar: Floats, n: Floats, t: Floats) -> Floats:
     return (n / t) / (n_ar / t_ar)
 
 
-def _allowed(folder: RunFolder, known: Row, path: Path, force: bool) -> Result:
+def allowed_costs(folder: RunFolder, known: Row, path: Path, force: bool = False) -> Result:
+    """The costs at `path` for a run of which this is known.
+
+    Raises:
+        FlybenchError: they are no costs, or another model's and nothing does `force` them.
+    """
     result = read_costs(path)
     if not same_model(result, known) and not force:
         raise FlybenchError(
@@ -98,10 +106,12 @@ def _allowed(folder: RunFolder, known: Row, path: Path, force: bool) -> Result:
     return result
 
 
-def newest(folder: RunFolder, known: Row) -> Path | None:
-    """The latest measurement beside a run of its model, dtype, device and engine, if any."""
-    dtype = read_yaml(folder.config_file).get("engine", {}).get("dtype")
-    files = sorted(folder.path.parent.glob(f"latency-*/{FILE}"), key=lambda f: f.stat().st_mtime)
+def newest(results: Path, known: Row, dtype: str | None) -> Path | None:
+    """The latest measurement in `results` of what a run's provenance tells, in its dtype, if any.
+
+    Of the provenance it wants the model, the models, the device and the engine.
+    """
+    files = sorted(results.glob(f"latency-*/{FILE}"), key=lambda f: f.stat().st_mtime)
     for file in reversed(files):
         try:
             result = read_costs(file)

@@ -1,8 +1,9 @@
 """From run folders to a page: `flybench report RUN… --out FOLDER`.
 
-run.py reads; verdict.py, notes.py and costs.py put in words; tables.py, samples.py, cards.py and
-provenance.py put in rows; figures.py draws; page.py lays out. Everything shown is a function of
-the folders' files.
+run.py reads, and group.py puts together what asked one task of one model; conclusion.py,
+verdict.py, notes.py and costs.py put in words; overview.py, samples.py, loose.py, cards.py and
+provenance.py put in rows; figures/ draws; page.py orders, layout.py lays out, latex.py and comma.py
+write tables for papers. Everything shown is a function of the folders' files.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from flybench.records import RunFolder
 
 
 def write_report(runs: Sequence[RunFolder], out: Path) -> Path:
-    """Write `index.html`, one file that needs nothing else, `report.md` and its `figures/`.
+    """Write `index.html`, one file that needs nothing else, `report.md` with its `figures/`, and
+    `tables/` as CSV and LaTeX.
 
     Returns:
         The path of `index.html`.
@@ -25,15 +27,22 @@ def write_report(runs: Sequence[RunFolder], out: Path) -> Path:
     """
     if not runs:
         raise FlybenchError("There is no run to report: give at least one folder of results/.")
-    from flybench.report import page
+    from flybench.report import layout
+    from flybench.report.comma import comma
+    from flybench.report.latex import latex
+    from flybench.report.page import page
     from flybench.report.run import load
 
-    content = page.page(load(runs))
-    figures = out / "figures"
-    figures.mkdir(parents=True, exist_ok=True)
+    content = page(load(runs))
+    figures, tables = out / "figures", out / "tables"
+    for folder in (figures, tables):
+        folder.mkdir(parents=True, exist_ok=True)
     for plot in content.plots:
         (figures / f"{plot.name}.png").write_bytes(plot.png)
-    (out / "report.md").write_text(page.text(content), encoding="utf-8")
+    for name, table in content.papers.items():
+        (tables / f"{name}.csv").write_text(comma(table), encoding="utf-8")
+        (tables / f"{name}.tex").write_text(latex(table), encoding="utf-8")
+    (out / "report.md").write_text(layout.text(content), encoding="utf-8")
     index = out / "index.html"
-    index.write_text(page.html(content), encoding="utf-8")
+    index.write_text(layout.html(content), encoding="utf-8")
     return index

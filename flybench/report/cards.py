@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 
 from flybench.report.glossary import GLOSSARY
-from flybench.report.run import Arm, Run
+from flybench.report.group import Group
+from flybench.report.run import Arm
 from flybench.report.tables import Cell, Column, Table, cell
 from flybench.report.text import NONE, number
 
 READINGS = ("sm_clock_mhz", "memory_clock_mhz", "power_w", "temperature_c")
 
 
-def cards(runs: Sequence[Run]) -> Table | None:
-    """One row a run and method, ranges over samples and cards; None if no card was read."""
-    arms = [arm for run in runs for arm in run.arms if len(arm.cards)]
+def cards(group: Group) -> Table | None:
+    """One row a method, ranges over samples and cards; None if no card was read."""
+    arms = [arm for arm in group.arms if len(arm.cards)]
     columns = [
         Column("method", numeric=False),
         Column("cards"),
@@ -27,7 +26,7 @@ def cards(runs: Sequence[Run]) -> Table | None:
     ]
     rows = [
         [
-            Cell(arm.label),
+            Cell(group.names[arm]),
             Cell(number(arm.cards["index"].nunique(), 0)),
             *(Cell(_range(arm.cards, name)) for name in READINGS),
             cell(arm.row, "energy_per_token_j"),
@@ -36,7 +35,7 @@ def cards(runs: Sequence[Run]) -> Table | None:
         ]
         for arm in arms
     ]
-    caption = "The cards as samples ended: lowest to highest over samples and cards"
+    caption = f"{group.title}: the cards as samples ended: lowest to highest over samples and cards"
     return Table(caption, columns, rows) if rows else None
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flybench.report.run import Arm, Run
+from flybench.config import BASELINE
+from flybench.report.group import Group
+from flybench.report.run import Arm
 from flybench.report.tables import Cell, Column, Table, cell
 from flybench.report.text import number, percent
 
@@ -16,19 +18,18 @@ FIGURES = (
 EXPLAINED = 0.05
 
 
-def rounds(runs: Sequence[Run]) -> Table | None:
-    """The parts of a round in steps of the target, one row a run and method."""
-    arms = [arm for run in runs for arm in run.arms if arm.row["step_s"]]
+def rounds(group: Group) -> Table | None:
+    """The parts of a round in steps of the target, one row a method."""
+    arms = [arm for arm in group.arms if arm.row["step_s"]]
     columns = [Column("method", numeric=False), *(Column.of(name) for name in FIGURES)]
-    rows = [[Cell(arm.label), *(cell(arm.row, name) for name in FIGURES)] for arm in arms]
-    caption = "A round in steps of the target (one pass over one token, t1)"
+    rows = [[Cell(group.names[arm]), *(cell(arm.row, name) for name in FIGURES)] for arm in arms]
+    caption = f"{group.title}: a round in steps of the target (one pass over one token, t1)"
     return Table(caption, columns, rows) if rows else None
 
 
-def sentences(runs: Sequence[Run]) -> list[str]:
-    """What dominates each method's round, and what each baseline means for the speed-ups."""
-    told = [text for run in runs for arm in run.compared for text in _round(arm)]
-    return told + [text for run in runs for text in _regime(run)]
+def sentences(group: Group) -> list[str]:
+    """What dominates each method's round."""
+    return [text for arm in group.compared for text in _round(arm)]
 
 
 def _round(arm: Arm) -> Iterator[str]:
@@ -47,7 +48,7 @@ def _round(arm: Arm) -> Iterator[str]:
     drafting, verifying, rest = (number(steps) for steps in parts.values())
     share = percent(parts[most] / whole)
     text = (
-        f"A round of {arm.label} takes {number(whole)} steps of the target: {drafting} for "
+        f"A round of {arm.name} takes {number(whole)} steps of the target: {drafting} for "
         f"drafting ({number(gamma, 1)} tokens at {number(cost, 3)}), {verifying} for verifying, "
         f"{rest} for the rest. {most.capitalize()} takes the largest part, {share}. "
         f"These parts make a speed-up of {number(modelled)}×, and {number(measured)}× was measured"
@@ -56,31 +57,45 @@ def _round(arm: Arm) -> Iterator[str]:
     yield text + ("." if explained else "; the difference is time outside of these parts.")
 
 
-def _regime(run: Run) -> Iterator[str]:
-    for arm in run.arms:
-        share = percent(arm.row["bandwidth_share"])
-        if arm.row["regime"] == "bandwidth-bound":
-            yield (
-                f"{arm.label} reaches {share} of the bandwidth of its memory, so it is "
-                "bandwidth-bound: a draft model costs about its share of the bytes, and verifying "
-                "a few tokens costs about one step, as on any engine that is so bound."
-            )
-        elif arm.row["regime"] == "overhead-bound":
-            yield (
-                f"{arm.label} reaches only {share} of the bandwidth of its memory, so it is "
-                "overhead-bound: kernel launches, the host or arithmetic set its pace. Where it "
-                "is launches, the speed-up flatters verifying, which looks free, and punishes "
-                "draft models, which cost their share of the layers and not of the bytes"
-                f"{_draft(run)}."
-            )
+def regimes(group: Group) -> list[str]:
+    """What bounds plain decoding, and so what the speed-ups mean; one sentence for each regime."""
+    plain = [arm for arm in group.baselines if arm.method == BASELINE and arm.row["regime"]]
+    found = dict.fromkeys(arm.row["regime"] for arm in plain)
+    shares = {
+        regime: [arm.row["bandwidth_share"] for arm in plain if arm.row["regime"] == regime]
+        for regime in found
+    }
+    return [_regime(group, regime, sorted(shares[regime])) for regime in found]
 
 
-def _draft(run: Run) -> str:
-    """The draft model's cost beside what its bytes alone would cost."""
-    known = [
-        f"c is {number(arm.row['cost_ratio'], 3)} for {arm.method}, by bytes it would be "
-        f"{number(arm.row['bytes_ratio'], 3)}"
-        for arm in run.compared
+def _regime(group: Group, regime: str, shares: Sequence[float]) -> str:
+    share = " to ".join(dict.fromkeys(percent(end) for end in (shares[0], shares[-1])))
+    if regime == "bandwidth-bound":
+        return (
+            f"AR on {group.title} reaches {share} of the bandwidth of its memory, so it is "
+            "bandwidth-bound: a draft model costs about its share of the bytes, and verifying "
+            "a few tokens costs about one step, as on any engine that is so bound."
+        )
+    return (
+        f"AR on {group.title} reaches only {share} of the bandwidth of its memory, so it is "
+        "overhead-bound: kernel launches, the host or arithmetic set its pace. Where it "
+        "is launches, the speed-up flatters verifying, which looks free, and punishes "
+        "draft models, which cost their share of the layers and not of the bytes"
+        f"{_draft(group)}."
+    )
+
+
+def _draft(group: Group) -> str:
+    """The draft models' cost beside what their bytes alone would cost."""
+    pairs = [
+        (arm.row["cost_ratio"], arm.row["bytes_ratio"])
+        for arm in group.compared
         if arm.row["cost_ratio"] is not None and arm.row["bytes_ratio"] is not None
     ]
-    return f" ({'; '.join(known)})" if known else ""
+    if not pairs:
+        return ""
+    cost, by_bytes = (
+        " to ".join(dict.fromkeys(number(end, 3) for end in (min(known), max(known))))
+        for known in zip(*pairs, strict=True)
+    )
+    return f" (c is {cost} here, by bytes it would be {by_bytes})"

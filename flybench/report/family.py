@@ -25,10 +25,7 @@ def table(runs: Sequence[Run]) -> Table | None:
         *(Column.of(name) for name in ("pairs", "mcnemar_p", "holm_p")),
         Column("differs from AR", numeric=False, title=f"corrected p below {LEVEL:g}"),
     ]
-    caption = (
-        f"Accuracy, corrected for a family of {len(tests)} tests (Holm): McNemar's test of every "
-        "method of these runs against its own AR; speed-ups have intervals, not tests"
-    )
+    caption = f"Accuracy, corrected for a family of {len(tests)} tests (Holm): one a run and method"
     return Table(caption, columns, [_row(*test) for test in tests]) if tests else None
 
 

@@ -7,12 +7,12 @@ speed-up lies beyond the floor if the two intervals do not touch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import pandas as pd
 
 from flybench.divergence import partings
+from flybench.report.group import Group
 from flybench.report.run import Arm, Run
 from flybench.report.tables import Cell, Column, Table, cell
 from flybench.report.text import NONE, interval, number
@@ -43,7 +43,7 @@ class Count(NamedTuple):
         return cls(len(both), int(both[:, 0].sum()), int(both[:, 1].sum()), beyond)
 
 
-def table(runs: Sequence[Run]) -> Table | None:
+def table(group: Group) -> Table | None:
     """The floor of each run that has one, and its methods beneath; None without any."""
     columns = [
         Column("method", numeric=False),
@@ -51,8 +51,9 @@ def table(runs: Sequence[Run]) -> Table | None:
         Column("flips", "answers", "Verdicts that differ from AR's, lost or won / judged in all"),
         *(Column.of(name) for name in SPEEDUPS),
     ]
-    rows = [row for run in runs if run.repeat for row in _rows(run, run.repeat)]
-    return Table("AR beside itself, and methods beside that floor", columns, rows) if rows else None
+    rows = [row for run in group.runs if run.repeat for row in _rows(run, run.repeat)]
+    caption = f"{group.title}: AR beside itself, and methods beside that floor"
+    return Table(caption, columns, rows) if rows else None
 
 
 def note(run: Run, arm: Arm) -> str:
@@ -92,7 +93,7 @@ def _rows(run: Run, repeat: Arm) -> list[list[Cell]]:
                 one._replace(note=" ".join(filter(None, (one.note, WORDS[side]))))
                 for one, side in zip(cells, beyond, strict=True)
             ]
-        rows.append([Cell(arm.label, "the floor" if floor else ""), *cells])
+        rows.append([Cell(arm.name, "the floor" if floor else ""), *cells])
     return rows
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from flybench.judge.verdicts import HIGHEST
 from flybench.judged import Outcomes
 from flybench.report.finding import INTERVAL, OPEN, TOO_SMALL, Finding
+from flybench.report.group import Group
 from flybench.report.run import Arm, Run
 from flybench.report.tables import Cell, Column, Table, cell
 from flybench.report.text import number, percent
@@ -17,12 +16,16 @@ FIGURES = (
 )
 
 
-def judging(runs: Sequence[Run]) -> Table | None:
-    """One row a run and method that a model judged; None if none was."""
-    arms = [arm for run in runs for arm in run.arms if arm.graded]
+def judging(group: Group) -> Table | None:
+    """One row a method that a model judged; None if none was."""
+    arms = [arm for arm in group.arms if arm.graded]
     columns = [Column("method", numeric=False), *(Column.of(name) for name in FIGURES)]
-    rows = [[Cell(arm.label), *(cell(arm.row, name) for name in FIGURES)] for arm in arms]
-    return Table("What the judge found, and what it took", columns, rows) if rows else None
+    rows = [[Cell(group.names[arm]), *(cell(arm.row, name) for name in FIGURES)] for arm in arms]
+    return (
+        Table(f"{group.title}: what the judge found, and what it took", columns, rows)
+        if rows
+        else None
+    )
 
 
 def grade(run: Run, arm: Arm) -> Finding:

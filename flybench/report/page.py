@@ -1,16 +1,9 @@
-"""The page's contents, in the order that they are read, and the templates that lay them out.
-
-Both environments make every printed value safe by themselves: `index.html` through Jinja's
-autoescape, `report.md` through a finaliser; what a template prints raw is marked there.
-"""
+"""The page's contents, in the order that they are read: what, why, at which price, how made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from flybench.report import (
     across,
@@ -20,29 +13,41 @@ from flybench.report import (
     figures,
     floor,
     harm,
+    inspector,
     judging,
+    loose,
+    overview,
     provenance,
     samples,
-    scatter,
-    tables,
 )
-from flybench.report.glossary import GLOSSARY
+from flybench.report.conclusion import Conclusion, conclusion
+from flybench.report.group import Group, groups
 from flybench.report.plot import Plot
 from flybench.report.run import Arm, Run
 from flybench.report.tables import Table
-from flybench.report.text import markdown, preformatted, visible
 from flybench.report.verdict import Verdict, verdicts
 
-FILES = ("config.yaml", "provenance.json", "prompt.txt")
+NO_CARD = "No card was read: only NVIDIA's tell of clocks and energy, and old records do not."
 
 
-class Origin(NamedTuple):
-    """Where one run came from; `files` are shown as they are."""
+class Answer(NamedTuple):
+    """What one task and model have to say on speed and accuracy; `more` folds."""
 
-    name: str
-    settings: Table
-    command: str
-    files: dict[str, str]
+    conclusion: Conclusion
+    headline: Table
+    plots: list[Plot]
+    verdicts: list[Verdict]
+    more: list[Table]
+
+
+class Section(NamedTuple):
+    """A section in plain shape: sentences, tables and figures, and behind a click the `more`."""
+
+    sentences: list[str]
+    tables: list[Table]
+    plots: list[Plot]
+    asides: list[str]
+    more: list[Table]
 
 
 class Page(NamedTuple):
@@ -50,133 +55,125 @@ class Page(NamedTuple):
 
     title: str
     subtitle: str
-    verdicts: list[Verdict]
-    headline: Table
-    floors: list[Table]
-    families: list[Table]
-    seeds: list[Table]
-    seed_notes: list[str]
-    everything: Table
-    speed: list[Plot]
-    acceptance: list[Plot]
-    fates: list[Plot]
-    costs: list[str]
-    parts: list[Table]
-    phases: list[Plot]
-    cards: list[Table]
-    judging: list[Table]
-    rules: list[Table]
-    categories: list[Table]
-    flips: list[Table]
-    harm: list[Table]
+    answers: list[Answer]
+    together: Section
+    time: Section
+    why: Section
+    words: Section
     samples: list[Table]
+    inspected: list[inspector.Block]
     failures: list[Table]
-    origins: list[Origin]
     glossary: Table
+    made: Section
+    commands: dict[str, list[str]]
+    files: dict[str, str]
+    papers: dict[str, Table]
 
     @property
     def plots(self) -> list[Plot]:
-        return [*self.speed, *self.acceptance, *self.fates, *self.phases]
+        drawn = [plot for answer in self.answers for plot in answer.plots]
+        return [*drawn, *self.time.plots, *self.why.plots, *self.words.plots]
 
 
 def page(runs: Sequence[Run]) -> Page:
     """Tables, figures and sentences on `runs`."""
-    arms = [arm for run in runs for arm in run.arms]
-    drafting = [arm for run in runs for arm in run.compared if len(arm.rounds)]
-    timed = [arm for arm in arms if len(arm.rounds)]
+    found = groups([run for run in runs if run.arms])
+    looks = figures.looks(found)
+    answers = [_answer(group, looks) for group in found]
+    tests = _present([family.table(runs), *across.tables(runs)])
     return Page(
         title=f"flybench: {_what(runs)}",
         subtitle=_machines(runs),
-        verdicts=[verdict for run in runs for verdict in verdicts(run)],
-        headline=tables.headline(runs),
-        floors=_present([floor.table(runs)]),
-        families=_present([family.table(runs)]),
-        seeds=across.tables(runs),
-        seed_notes=across.notes(runs),
-        everything=tables.everything(runs),
-        speed=scatter.speed_against_retention(runs),
-        acceptance=list(_acceptance(drafting)),
-        fates=[
-            figures.fates(arm, f"fates-{index}")
-            for index, arm in enumerate(drafting, start=1)
-            if arm.rounds["drafted"].any()
-        ],
-        costs=costs.sentences(runs),
-        parts=_present([costs.rounds(runs)]),
-        phases=[figures.phases(timed)] if timed else [],
-        cards=_present([cards.cards(runs)]),
-        judging=_present([judging.judging(runs)]),
-        rules=_present([tables.rules(runs)]),
-        categories=_per_arm(runs, samples.categories),
-        flips=_per_arm(runs, samples.flips),
-        harm=_per_arm(runs, harm.table),
-        samples=_per_arm(runs, samples.samples),
-        failures=_present([tables.failures(runs)]),
-        origins=[_origin(run) for run in runs],
-        glossary=tables.glossary(),
+        answers=answers,
+        together=Section(across.notes(runs), [], [], [], tests),
+        time=_time(found, looks),
+        why=Section([], [], figures.drawn(found, looks, "why"), [], []),
+        words=_words(found, looks),
+        samples=_per_arm(found, samples.samples),
+        inspected=inspector.blocks(runs),
+        failures=_present([overview.failures(runs)]),
+        glossary=overview.glossary(),
+        made=Section(
+            [], _present([provenance.shared(runs)]), [], [], _present([provenance.own(runs)])
+        ),
+        commands=provenance.commands(runs),
+        files=provenance.files(runs),
+        papers=_papers(found, answers),
     )
 
 
-def html(content: Page) -> str:
-    """The page as one file that needs nothing else."""
-    environment = Environment(
-        loader=PackageLoader("flybench.report"),
-        autoescape=True,
-        finalize=visible,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+def _answer(group: Group, looks: figures.Looks) -> Answer:
+    told = {
+        arm: verdict
+        for run in group.runs
+        for arm, verdict in zip(run.shown, verdicts(run), strict=True)
+    }
+    categories = (samples.categories(run, arm) for run, arm in group.pairs)
+    more = [overview.accuracy(group), floor.table(group), judging.judging(group)]
+    more += [overview.rules(group), *categories, overview.everything(group)]
+    return Answer(
+        conclusion(group),
+        overview.headline(group, told),
+        [*figures.drawn([group], looks, "verdict"), *figures.grids(group)],
+        list(told.values()),
+        _present(more),
     )
-    source, _, _ = PackageLoader("flybench.report").get_source(environment, "style.css")
-    return environment.get_template("index.html.j2").render(
-        page=content, style=Markup(source), glossary=GLOSSARY
+
+
+def _time(found: Sequence[Group], looks: figures.Looks) -> Section:
+    metered = _present([cards.cards(group) for group in found])
+    return Section(
+        [text for group in found for text in costs.regimes(group)] + ([] if metered else [NO_CARD]),
+        _present([costs.rounds(group) for group in found]),
+        figures.drawn(found, looks, "time"),
+        [text for group in found for text in costs.sentences(group)],
+        metered,
     )
 
 
-def text(content: Page) -> str:
-    """The same tables as markdown, with links to the figures' files."""
-    environment = Environment(
-        loader=PackageLoader("flybench.report"),
-        autoescape=False,
-        finalize=markdown,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
+def _words(found: Sequence[Group], looks: figures.Looks) -> Section:
+    return Section(
+        [],
+        _present([loose.table(group) for group in found]),
+        figures.drawn(found, looks, "words"),
+        [],
+        [*_per_arm(found, samples.flips), *_per_arm(found, harm.table)],
     )
-    environment.filters["preformatted"] = preformatted
-    return environment.get_template("report.md.j2").render(page=content)
 
 
-def _acceptance(arms: Sequence[Arm]) -> Iterator[Plot]:
-    for index, arm in enumerate(arms, start=1):
-        yield figures.lengths(arm, f"lengths-{index}")
-        if arm.rounds["drafted"].any():
-            yield figures.positions(arm, f"positions-{index}")
+def _per_arm(found: Sequence[Group], build: Callable[[Run, Arm], Table | None]) -> list[Table]:
+    shown = [(run, arm) for group in found for run in group.runs for arm in run.shown]
+    return _present([build(run, arm) for run, arm in shown])
 
 
-def _per_arm(runs: Sequence[Run], build: Callable[[Run, Arm], Table | None]) -> list[Table]:
-    return _present([build(run, arm) for run in runs for arm in run.shown])
+def _papers(found: Sequence[Group], answers: Sequence[Answer]) -> dict[str, Table]:
+    """The tables that are written as files too, by name."""
+    tables = {
+        f"{name}-{group.key}": table
+        for group, answer in zip(found, answers, strict=True)
+        for name, table in {
+            "headline": answer.headline,
+            "accuracy": overview.accuracy(group),
+            "costs": costs.rounds(group),
+            "loose": loose.table(group),
+        }.items()
+    }
+    return {name: table for name, table in tables.items() if table is not None}
 
 
 def _present(candidates: Sequence[Table | None]) -> list[Table]:
     return [table for table in candidates if table is not None]
 
 
-def _origin(run: Run) -> Origin:
-    files = {name: run.text(name) for name in FILES}
-    present = {name: text for name, text in files.items() if text}
-    return Origin(run.name, provenance.settings(run), provenance.command(run), present)
-
-
 def _what(runs: Sequence[Run]) -> str:
-    if len(runs) != 1:
-        return f"{len(runs)} runs"
-    methods = ", ".join(arm.method for arm in runs[0].compared) or "AR"
-    return f"{methods} on {runs[0].title}"
+    titles = list(dict.fromkeys(run.title for run in runs))
+    methods = list(dict.fromkeys(arm.method for run in runs for arm in run.compared))
+    what = f"{len(methods)} methods" if len(methods) > 3 else ", ".join(methods) or "AR"
+    return f"{what} on {titles[0] if len(titles) == 1 else f'{len(titles)} tasks'}"
 
 
 def _machines(runs: Sequence[Run]) -> str:
     known = [run.provenance for run in runs]
     places = dict.fromkeys(f"{about['device']}, engine {about['engine']}" for about in known)
-    return f"{'; '.join(places)}; one stream (batch size 1)"
+    count = f"{len(runs)} runs; " if len(runs) > 1 else ""
+    return f"{count}{'; '.join(places)}; one stream (batch size 1)"

@@ -1,13 +1,15 @@
 """One drawn figure in the forms that the report needs; the only module that imports matplotlib.
 
-A figure is drawn for light pages, for dark pages and, as PNG, for markdown. The colours stay apart
-for colour-blind readers (Okabe and Ito's hues, darker on white) and in grey.
+A figure is drawn once: as SVG for light pages, with its colours exchanged for dark ones, and as PNG
+for markdown. The colours stay apart for colour-blind readers (Okabe and Ito's hues, darker on
+white) and in grey. No two of a theme are alike, so that each has one partner in the other.
 """
 
 from __future__ import annotations
 
 import base64
 import io
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,10 +25,12 @@ Draw = Callable[[Axes, Theme], None]
 LIGHT: Theme = {
     **{"ink": "#24292f", "soft": "#5f6872", "grid": "#d8dde3", "page": "#ffffff"},
     **{"blue": "#0072b2", "orange": "#c77700", "red": "#c2500a", "grey": "#8a929b"},
+    **{"green": "#00815e", "purple": "#a4477f"},
 }
 DARK: Theme = {
     **{"ink": "#e3e6ea", "soft": "#a2abb5", "grid": "#3a414a", "page": "#15181c"},
     **{"blue": "#56b4e9", "orange": "#e69f00", "red": "#f08a4b", "grey": "#7d8792"},
+    **{"green": "#3fc59a", "purple": "#dd93bd"},
 }
 
 
@@ -45,32 +49,54 @@ class Plot:
 def plot(
     name: str, alt: str, caption: str, draw: Draw, width: float = 4.7, height: float = 3.1
 ) -> Plot:
-    """Draw with `draw` on fresh axes, once for each form; inches."""
-
-    light, dark = (
-        f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
-        for svg in (_render((draw,), theme, "svg", width, height) for theme in (LIGHT, DARK))
-    )
-    return Plot(name, alt, caption, light, dark, png((draw,), width, height))
+    """Draw with `draw` on fresh axes, for every form; inches."""
+    return panels(name, alt, caption, (draw,), width, height)
 
 
-def png(panels: Sequence[Draw], width: float, height: float) -> bytes:
+def panels(
+    name: str, alt: str, caption: str, draws: Sequence[Draw], width: float, height: float
+) -> Plot:
+    """Several axes side by side on one vertical axis, for every form; inches."""
+    svg, image = _render(draws, ("svg", "png"), width, height)
+    drawn = svg.decode()
+    return Plot(name, alt, caption, _address(drawn), _address(darkened(drawn)), image)
+
+
+def png(draws: Sequence[Draw], width: float, height: float) -> bytes:
     """Panels side by side on one vertical axis, as a PNG for light pages; inches."""
-    return _render(panels, LIGHT, "png", width, height)
+    return _render(draws, ("png",), width, height)[0]
 
 
-def _render(panels: Sequence[Draw], theme: Theme, kind: str, width: float, height: float) -> bytes:
-    with warnings.catch_warnings(), rc_context(_style(theme)):
+def darkened(svg: str) -> str:
+    """A drawing for light pages in the colours of dark ones."""
+    partners = {LIGHT[role]: DARK[role] for role in LIGHT}
+    return re.sub("|".join(partners), lambda found: partners[found[0]], svg)
+
+
+def _address(svg: str) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+
+
+def _render(
+    draws: Sequence[Draw], kinds: Sequence[str], width: float, height: float
+) -> list[bytes]:
+    with warnings.catch_warnings(), rc_context(_style(LIGHT)):
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         figure = Figure(figsize=(width, height), layout="constrained")
-        axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
-        for draw, each in zip(panels, axes, strict=True):
-            draw(each, theme)
-        stream = io.BytesIO()
-        background = "none" if kind == "svg" else theme["page"]
-        # No date, so that the same run gives the same file.
-        metadata = {"Date": None} if kind == "svg" else {}
-        figure.savefig(stream, format=kind, dpi=160, facecolor=background, metadata=metadata)
+        axes = figure.subplots(1, len(draws), squeeze=False, sharey=True)[0]
+        for draw, each in zip(draws, axes, strict=True):
+            draw(each, LIGHT)
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # laid out once for all forms
+        return [_saved(figure, kind) for kind in kinds]
+
+
+def _saved(figure: Figure, kind: str) -> bytes:
+    stream = io.BytesIO()
+    background = "none" if kind == "svg" else LIGHT["page"]
+    # No date, so that the same run gives the same file.
+    metadata = {"Date": None} if kind == "svg" else {}
+    figure.savefig(stream, format=kind, dpi=160, facecolor=background, metadata=metadata)
     return stream.getvalue()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -11,8 +11,50 @@ from flybench.report.run import Run
 from flybench.report.tables import Cell, Column, Table
 from flybench.report.text import NONE, number, percent
 
+FILES = ("config.yaml", "provenance.json", "prompt.txt")
 
-def settings(run: Run) -> Table:
+
+def shared(runs: Sequence[Run]) -> Table:
+    """The settings that all runs have in common: of a single run, all."""
+    known = [settings(run) for run in runs]
+    alike = {name: value for name, value in known[0].items() if name not in _differing(known)}
+    rows = [[Cell(name), Cell(value, kind="message")] for name, value in alike.items()]
+    columns = [Column("setting", numeric=False), Column("value", numeric=False)]
+    what = "Settings" if len(runs) == 1 else "What all runs share"
+    return Table(what, columns, rows)
+
+
+def own(runs: Sequence[Run]) -> Table | None:
+    """The settings in which runs differ, one row a run; None for a single run."""
+    known = [settings(run) for run in runs]
+    names = _differing(known)
+    columns = [Column(label, numeric=False) for label in ("run", *names)]
+    rows = [
+        [Cell(run.name), *(Cell(each.get(name, NONE), kind="message") for name in names)]
+        for run, each in zip(runs, known, strict=True)
+    ]
+    return Table("In what the runs differ", columns, rows) if names else None
+
+
+def commands(runs: Sequence[Run]) -> dict[str, list[str]]:
+    """Each command that made any of the runs, with the names of these."""
+    found: dict[str, list[str]] = {}
+    for run in runs:
+        found.setdefault(command(run), []).append(run.name)
+    return found
+
+
+def files(runs: Sequence[Run]) -> dict[str, str]:
+    """The files that say how runs were made, by a title; what runs share is there once."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for run in runs:
+        for name in FILES:
+            if content := run.text(name):
+                found.setdefault((name, content), []).append(run.name)
+    return {f"{name} of {', '.join(of)}": content for (name, content), of in found.items()}
+
+
+def settings(run: Run) -> dict[str, str]:
     """The settings that a reader asks for first."""
     known = run.provenance
     last = _last(run)
@@ -37,9 +79,7 @@ def settings(run: Run) -> Table:
         "sandbox": _flat(known.get("sandbox")),
         "started": ", ".join(str(call.get("time", "?")) for call in _calls(run)),
     }
-    cells = [[Cell(name), Cell(str(value or NONE), kind="message")] for name, value in rows.items()]
-    columns = [Column("setting", numeric=False), Column("value", numeric=False)]
-    return Table(f"{run.name}: settings", columns, cells)
+    return {name: str(value or NONE) for name, value in rows.items()}
 
 
 def command(run: Run) -> str:
@@ -54,6 +94,11 @@ def command(run: Run) -> str:
     git = _last(run).get("git") or {}
     checkout = f"git checkout {shlex.quote(str(git['commit']))}\n" if git.get("commit") else ""
     return checkout + line
+
+
+def _differing(known: Sequence[Mapping[str, str]]) -> list[str]:
+    names = dict.fromkeys(name for each in known for name in each)
+    return [name for name in names if len({each.get(name, NONE) for each in known}) > 1]
 
 
 def _calls(run: Run) -> list[dict[str, Any]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -13,15 +13,27 @@ import pandas as pd
 from flybench.config import BASELINES, REPEAT
 from flybench.core import Record, Score
 from flybench.frames import card_frame, round_frame, sample_frame
+from flybench.lines import Known
 from flybench.records import Key, RunFolder
+from flybench.report.names import arm_names
 from flybench.stats import holm
 from flybench.summary import Row, summarise
 
 
 class CachedFolder(RunFolder):
-    """The same files, each read once."""
+    """The same files, each read once; lines that folders share, once for all of them."""
 
-    def records(self) -> dict[Key, Record]:
+    def __init__(self, path: Path, known: Known | None = None) -> None:
+        super().__init__(path)
+        self._known: Known = {} if known is None else known
+        self._memory: dict[Key, Any] = {}
+
+    def remembered(self, key: Key, make: Callable[[], Any]) -> Any:
+        if key not in self._memory:
+            self._memory[key] = make()
+        return self._memory[key]
+
+    def records(self, known: Known | None = None) -> dict[Key, Record]:
         return self._records
 
     def scores(self) -> dict[Key, Score]:
@@ -36,7 +48,7 @@ class CachedFolder(RunFolder):
 
     @cached_property
     def _records(self) -> dict[Key, Record]:
-        return super().records()
+        return super().records(self._known)
 
     @cached_property
     def _scores(self) -> dict[Key, Score]:
@@ -54,9 +66,11 @@ class Corrected(NamedTuple):
 class Arm:
     """One method of one run; `row` is its row of the summary.
 
-    `holm` is its test of accuracy as one of a family; None where there is no other.
+    `name` tells it apart among the arms of its task and model, `label` on the whole page. `holm`
+    is its test of accuracy as one of a family; None where there is no other.
     """
 
+    name: str
     label: str
     row: Row
     samples: pd.DataFrame
@@ -138,16 +152,18 @@ class Run:
 
 
 def load(folders: Sequence[RunFolder]) -> list[Run]:
-    """Read the folders; arms of the same method, task and model are told apart by folder."""
-    cached = [CachedFolder(folder.path) for folder in folders]
+    """Read the folders; arms alike in method, task and model are told apart by their settings."""
+    known: Known = {}
+    cached = [CachedFolder(folder.path, known) for folder in folders]
     rows = [summarise(folder) for folder in cached]
     corrected = _corrected(rows)
-    seen = Counter(_cell(row) for table in rows for row in table)
+    names = arm_names(cached, rows)
     runs = []
     for number, (folder, table) in enumerate(zip(cached, rows, strict=True)):
         arms = [
             Arm(
-                label=_cell(row) + (f" ({folder.path.name})" if seen[_cell(row)] > 1 else ""),
+                name=names[number, row["method"]],
+                label=f"{names[number, row['method']]} · {row['task']} · {row['model']}",
                 row=row,
                 samples=sample_frame(folder, row["method"]),
                 rounds=round_frame(folder, row["method"]),
@@ -177,7 +193,3 @@ def _corrected(rows: Sequence[list[Row]]) -> dict[tuple[int, str], Corrected]:
         return {}
     adjusted = holm(list(tests.values()))
     return {key: Corrected(p, len(tests)) for key, p in zip(tests, adjusted, strict=True)}
-
-
-def _cell(row: Row) -> str:
-    return f"{row['method']} · {row['task']} · {row['model']}"

@@ -18,6 +18,7 @@ from flybench.stats import ratio
 
 EXCERPT = 160
 LEAD = 40
+LISTED = 200
 PARTING = (
     "First token that differs (0 = the first), and AR's top-2 logit gap there: below "
     f"{TIE_MARGIN:g} a tie that another order of additions can flip, else a real difference"
@@ -26,7 +27,7 @@ FLIPS = {-1: "▼ lost", 1: "▲ won"}
 
 
 def samples(run: Run, arm: Arm) -> Table:
-    """One row a sample that AR or the method finished."""
+    """One row a sample that AR or the method finished, the first `LISTED` of them."""
     columns = [
         Column("sample", numeric=False),
         Column("category", numeric=False),
@@ -44,6 +45,9 @@ def samples(run: Run, arm: Arm) -> Table:
         Column("finish", numeric=False),
     ]
     table = run.joined(arm)
+    count = len(table)
+    table = table.head(LISTED).copy()
+    which = "every sample" if count <= LISTED else f"the first {LISTED} of {count:,} samples,"
     table["throughput"] = (table["tokens"] / table["decode_s"]) / (
         table["tokens_ar"] / table["decode_s_ar"]
     )
@@ -51,7 +55,7 @@ def samples(run: Run, arm: Arm) -> Table:
     table["tau"] = table["tokens"] / table["rounds"]
     table = table.join(partings(run.baseline, arm.samples))
     rows = [_sample(run, arm, str(row["sample_id"]), row) for row in _rows(table)]
-    return Table(f"{arm.label}: every sample beside AR", columns, rows)
+    return Table(f"{arm.label}: {which} beside AR", columns, rows)
 
 
 def _sample(run: Run, arm: Arm, sample_id: str, row: dict[str, Any]) -> list[Cell]:

@@ -15,6 +15,19 @@ NONE = "—"
 NBSP = "\u00a0"
 # Cc controls, Cf invisible and bidirectional marks, Cs lone surrogates, Zl/Zp line separators.
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+class _Spelled(dict[int, str]):
+    """Every character's visible form, each looked up once."""
+
+    def __missing__(self, point: int) -> str:
+        char = chr(point)
+        hidden = char not in "\n\t" and unicodedata.category(char) in _HIDDEN
+        self[point] = f"⟨U+{point:04X}⟩" if hidden else char
+        return self[point]
+
+
+_SPELLED = _Spelled()
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~#$!]")
 
 
@@ -58,12 +71,7 @@ def visible(value: Any) -> Any:
     """
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
-    return "".join(
-        f"⟨U+{ord(char):04X}⟩"
-        if char not in "\n\t" and unicodedata.category(char) in _HIDDEN
-        else char
-        for char in value
-    )
+    return value.translate(_SPELLED)
 
 
 def shorten(text: str, length: int = 80) -> str:

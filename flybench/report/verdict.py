@@ -12,37 +12,20 @@ from flybench.report.finding import INTERVAL, Finding, count
 from flybench.report.notes import notes
 from flybench.report.run import Arm, Run
 from flybench.report.speed import speed
-from flybench.report.tables import Cell, cell
 from flybench.report.text import number, percent
-from flybench.summary import Row
-
-NUMBERS = ("speedup_throughput", "speedup_latency", "retention")
-BASELINE_NUMBERS = ("tokens_per_second", "accuracy")
 
 
 class Verdict(NamedTuple):
-    """What one arm's data say; `numbers` names the figures to show large."""
+    """What one arm's data say."""
 
     title: str
-    numbers: dict[str, Cell]
     findings: list[Finding]
     notes: list[str]
 
 
 def verdicts(run: Run) -> list[Verdict]:
     """One verdict for each method that was compared; one for AR if it ran alone."""
-    return [
-        Verdict(arm.label, _numbers(arm), _findings(run, arm), notes(run, arm)) for arm in run.shown
-    ]
-
-
-def _numbers(arm: Arm) -> dict[str, Cell]:
-    names = BASELINE_NUMBERS if arm.method == "ar" else NUMBERS
-    return {name: cell(arm.row, name) for name in names if _known(arm.row, name)}
-
-
-def _known(row: Row, name: str) -> bool:
-    return row[name] is not None or name in row["too_few"]
+    return [Verdict(arm.name, _findings(run, arm), notes(run, arm)) for arm in run.shown]
 
 
 def _findings(run: Run, arm: Arm) -> list[Finding]:

@@ -23,8 +23,8 @@ class Verifier(Judge, Protocol):
 
 
 def accepted_prefix(keep: Tensor) -> Tensor:
-    """Length of the run of kept nodes from the start of a chain: [N] bool → [] int64."""
-    return keep.long().cumprod(0).sum()
+    """Length of the run of kept nodes from the start of chains: [..., N] bool → [...] int64."""
+    return keep.long().cumprod(-1).sum(-1)
 
 
 def chain_verdict(accepted: Tensor, next_token: Tensor, fates: Tensor) -> Verdict:
@@ -34,10 +34,15 @@ def chain_verdict(accepted: Tensor, next_token: Tensor, fates: Tensor) -> Verdic
     return Verdict(accepted, nodes, next_token, fates.where(visited, int(Fate.UNVISITED)))
 
 
+def match_fates(match: Tensor, fate: Fate) -> Tensor:
+    """`fate` for every match [...], and a rejection for the rest."""
+    return torch.where(match, int(fate), int(Fate.REJECTED))
+
+
 def match_verdict(draft: Draft, choice: Tensor, fate: Fate) -> Verdict:
     """Keep a node with `fate` if it is the target's `choice` [N+1] after its parent."""
     match = draft.tokens == choice.index_select(0, draft.parents + 1)
-    fates = torch.where(match, int(fate), int(Fate.REJECTED))
+    fates = match_fates(match, fate)
     if draft.branches is not None:
         return tree_verdict(draft, draft.branches, match, choice, fates)
     accepted = accepted_prefix(match)

@@ -22,7 +22,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from flybench.core import Draft, Fate, Opinion, TargetView, Verdict
+from flybench.core import Draft, Fate, Opinion, TargetView, Verdict, top3_entropy
 from flybench.sampling import Sampling, draw
 from flybench.verify.base import accepted_prefix, chain_verdict, pick
 from flybench.verify.rejection import accept, draw_next
@@ -31,22 +31,17 @@ Rule = Literal["official", "paper", "vllm"]
 AtTemperature = Literal["native", "best_of_two"]
 
 
-def top3_entropy(top: Tensor) -> Tensor:
-    """Sum of −p ln p over the three largest probabilities: [R, 3] → [R] nats, at most ln 3."""
-    return torch.special.entr(top).sum(-1)
-
-
 def loosen(match: Tensor, unsure: Tensor, window: int, lookahead: int) -> Tensor:
-    """The fate of every node judged on its own: `match` [N] and `unsure` [N] bool → [N] `Fate`.
+    """The fate of every node judged on its own: `match` and `unsure` [..., N] bool → `Fate`s.
 
     A match is EXACT; a mismatch is LOOSE if the target is unsure there, the window fits, and none
     of the next `lookahead` tokens is a mismatch. Raw matches count, not rescued ones.
     """
-    size = match.shape[0]
+    size = match.shape[-1]
     nodes = torch.arange(size, device=match.device)
-    mismatches = torch.nn.functional.pad((~match).long().cumsum(0), (1, 0))
+    mismatches = torch.nn.functional.pad((~match).long().cumsum(-1), (1, 0))
     ends = (nodes + 1 + lookahead).clamp(max=size)
-    clean = mismatches[ends] == mismatches[nodes + 1]
+    clean = mismatches[..., ends] == mismatches[..., nodes + 1]
     fates = torch.where(clean, int(Fate.LOOSE), int(Fate.WINDOW))
     fates = fates.where(nodes + window < size, int(Fate.TAIL))
     fates = fates.where(unsure, int(Fate.GATE))
@@ -83,7 +78,7 @@ class FlyVerifier:
 
     def _greedily(self, draft: Draft, view: TargetView) -> Verdict:
         choice = view.statistics.choice
-        fates = self._fates(draft.tokens == choice[:-1], self._gate(view))
+        fates = self.fates(draft.tokens == choice[:-1], self._gate(view)[:-1])
         accepted = accepted_prefix(kept(fates))
         return chain_verdict(accepted, pick(choice, accepted), fates)
 
@@ -103,14 +98,18 @@ class FlyVerifier:
         return self._native(draft, law, gate, view.statistics.choice, generator)
 
     def _gate(self, view: TargetView) -> Tensor:
-        """The entropy [N+1] that θ is compared with, of the target's law at temperature 1."""
-        if self.rule == "paper":
-            return view.statistics.entropy / math.log(view.logits.shape[-1])
-        return top3_entropy(view.statistics.top_probabilities)
+        top3 = top3_entropy(view.statistics.top_probabilities)
+        return self.gate(view.statistics.entropy, top3, view.logits.shape[-1])
 
-    def _fates(self, match: Tensor, gate: Tensor) -> Tensor:
+    def gate(self, entropy: Tensor, top3: Tensor, words: int) -> Tensor:
+        """What θ is compared with, of the target's law at temperature 1 over so many words: from
+        its entropy and its `top3_entropy`, of one shape."""
+        return entropy / math.log(words) if self.rule == "paper" else top3
+
+    def fates(self, match: Tensor, gate: Tensor) -> Tensor:
+        """The fate of every node judged on its own: both [..., N], and so is the result."""
         lookahead = max(self.window - 1, 0) if self.rule == "official" else self.window
-        return loosen(match, gate[:-1] >= self.theta, self.window, lookahead)
+        return loosen(match, gate >= self.theta, self.window, lookahead)
 
     def _native(
         self,
@@ -120,7 +119,7 @@ class FlyVerifier:
         choice: Tensor,
         generator: torch.Generator | None,
     ) -> Verdict:
-        fates = self._fates(draft.tokens == choice[:-1], gate)
+        fates = self.fates(draft.tokens == choice[:-1], gate[:-1])
         # The target's favourite that p/q refused was no mismatch, so nothing can rescue it.
         fates = fates.where(fates != int(Fate.EXACT), int(Fate.REJECTED))
         possible = law[:-1].gather(1, draft.tokens[:, None]).squeeze(1) > 0
@@ -134,12 +133,12 @@ class FlyVerifier:
     ) -> Verdict:
         first, second = draw(law, generator), draw(law, generator)
         match = (draft.tokens == first[:-1]) | (draft.tokens == second[:-1])
-        fates = self._fates(match, gate)
+        fates = self.fates(match, gate[:-1])
         accepted = accepted_prefix(kept(fates))
         fates = fates.where(fates != int(Fate.EXACT), int(Fate.STOCHASTIC))
         return chain_verdict(accepted, pick(first, accepted), fates)
 
 
 def kept(fates: Tensor) -> Tensor:
-    """Whether each fate lets its token stay: [N] int64 → [N] bool."""
+    """Whether each fate lets its token stay: [..., N] int64 → bool."""
     return (fates == int(Fate.EXACT)) | (fates == int(Fate.LOOSE)) | (fates == int(Fate.STOCHASTIC))

@@ -8,6 +8,7 @@ from pathlib import Path
 from flybench.core import CardState, Telemetry
 from flybench.report import write_report
 from flybench.report.cards import cards
+from flybench.report.group import groups
 from flybench.report.run import load
 from flybench.report.verdict import verdicts
 from tests.reference import hand_built
@@ -18,12 +19,12 @@ HOT = hand_built.telemetry()["s1"]
 
 
 def test_ranges_run_over_samples_and_cards(tmp_path: Path) -> None:
-    table = cards(load([write_run(tmp_path / "run", 3, telemetry=HOT)]))
+    table = cards(*groups(load([write_run(tmp_path / "run", 3, telemetry=HOT)])))
     assert table is not None
     ar, fly = ([cell.text for cell in row] for row in table.rows)
     # 3 answers of 40 tokens, 50 J each
     assert ar == [
-        "ar · sums · tiny", "2", "1,410 – 1,980", "2,619", "300 – 600", "60 – 88", "1.25", "3",
+        "ar", "2", "1,410 – 1,980", "2,619", "300 – 600", "60 – 88", "1.25", "3",
         "sw_power_cap 3, sw_thermal_slowdown 3",
     ]  # fmt: skip
     assert fly[0].startswith("fly") and fly[-2] == "3"
@@ -31,14 +32,14 @@ def test_ranges_run_over_samples_and_cards(tmp_path: Path) -> None:
 
 def test_what_no_card_answered_is_a_dash(tmp_path: Path) -> None:
     silent = Telemetry([CardState(0, None, None, None, None, None, None)])
-    table = cards(load([write_run(tmp_path / "run", 2, telemetry=silent)]))
+    table = cards(*groups(load([write_run(tmp_path / "run", 2, telemetry=silent)])))
     assert table is not None
     assert [cell.text for cell in table.rows[0][1:]] == ["1", *["—"] * 7]
 
 
 def test_no_card_no_table(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", 2)
-    assert cards(load([folder])) is None
+    assert cards(*groups(load([folder]))) is None
     assert "No card was read" in write_report([folder], tmp_path / "out").read_text()
 
 

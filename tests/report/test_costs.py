@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from flybench.report import costs
-from flybench.report.run import Run, load
+from flybench.report.group import Group, groups
+from flybench.report.run import load
 from tests.report.synthetic import PROVENANCE, write_run
 
 
-def run(path: Path, share: float | None = None, **options: Any) -> Run:
+def group(path: Path, share: float | None = None, **options: Any) -> Group:
     """A run whose AR (some 100 tokens/s) reaches about `share` of the bandwidth."""
     if share is not None:
         models = {
@@ -22,21 +23,21 @@ def run(path: Path, share: float | None = None, **options: Any) -> Run:
         call = PROVENANCE["invocations"][0] | {"environment": {"device": "CPU"}}
         known = models | {"read_bandwidth": 1e11 / share}
         options["invocations"] = [call | {"costs": known}]
-    return load([write_run(path / "run", 3, **options)])[0]
+    return groups(load([write_run(path / "run", 3, **options)]))[0]
 
 
 def test_parts_stand_beside_the_measured_speedup(tmp_path: Path) -> None:
-    table = costs.rounds([run(tmp_path)])
+    table = costs.rounds(group(tmp_path))
     assert table is not None
     ar, fly = ([cell.text for cell in row] for row in table.rows)
     labels = [column.label for column in table.columns]
     assert labels[-2:] == ["speed-up, modelled", "speed-up, throughput"]
-    assert ar[0].startswith("ar") and ar[-2:] == ["—", "—"]
+    assert ar[0] == "ar" and ar[-2:] == ["—", "—"]
     assert fly[-2] == fly[-1] != "—"
 
 
 def test_the_largest_part_is_named(tmp_path: Path) -> None:
-    [text] = costs.sentences([run(tmp_path)])
+    [text] = costs.sentences(group(tmp_path))
     assert "Verifying takes the largest part, 55.0\u00a0%." in text
     assert "drafting (8.0 tokens at 0." in text
     assert text.endswith("× was measured.")
@@ -46,7 +47,7 @@ def test_time_outside_the_rounds_is_said(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", 3)
     text = folder.records_file.read_text().replace('"total_s": 0.', '"total_s": 1.')
     folder.records_file.write_text(text)
-    [sentence] = costs.sentences(load([folder]))
+    [sentence] = costs.sentences(*groups(load([folder])))
     assert sentence.endswith("the difference is time outside of these parts.")
 
 
@@ -58,14 +59,14 @@ def test_time_outside_the_rounds_is_said(tmp_path: Path) -> None:
     ],
 )
 def test_the_regime_is_explained(tmp_path: Path, share: float, words: str) -> None:
-    _, text = costs.sentences([run(tmp_path, share)])
-    assert text.startswith("ar · sums · tiny reaches ")
+    [text] = costs.regimes(group(tmp_path, share))
+    assert text.startswith("AR on sums, tiny reaches ")
     assert words in text
     assert ("by bytes it would be 0.100" in text) == (share < 0.5)
 
 
 def test_one_sided_runs_compare_nothing(tmp_path: Path) -> None:
-    assert costs.sentences([run(tmp_path / "a", method="ar")]) == []
-    assert costs.sentences([run(tmp_path / "b", baseline=False)]) == []
-    assert costs.rounds([run(tmp_path / "c", baseline=False)]) is None
-    assert costs.rounds([run(tmp_path / "d", failing="boom")]) is None
+    assert costs.sentences(group(tmp_path / "a", method="ar")) == []
+    assert costs.sentences(group(tmp_path / "b", baseline=False)) == []
+    assert costs.rounds(group(tmp_path / "c", baseline=False)) is None
+    assert costs.rounds(group(tmp_path / "d", failing="boom")) is None

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from flybench.report import floor
+from flybench.report.group import groups
 from flybench.report.run import load
 from flybench.report.verdict import verdicts
 from tests.report.synthetic import write_run
@@ -20,7 +21,7 @@ def test_differences_beyond_the_floor_are_named(tmp_path: Path) -> None:
     assert "0 of 40 answers differ, 0 of 40 verdicts flip, the speed-up is 1.00×" in note
     assert "Beyond it fly has: divergence, speed-up in throughput, speed-up in t" in note
     assert note.endswith("Not beyond it: flips.")
-    table = floor.table([run])
+    table = floor.table(*groups([run]))
     assert table is not None
     repeat, fly = table.rows
     assert (repeat[0].note, repeat[1].text, fly[2].text) == ("the floor", "0 of 40", "1 of 40")
@@ -29,14 +30,14 @@ def test_differences_beyond_the_floor_are_named(tmp_path: Path) -> None:
 
 def test_a_method_as_fast_as_ar_is_within_the_floor(tmp_path: Path) -> None:
     [run] = load([write_run(tmp_path / "run", 40, repeat=True, speed=1.05)])
-    table = floor.table([run])
+    table = floor.table(*groups([run]))
     assert table is not None
     assert table.rows[1][3].note.endswith("not beyond the floor")
 
 
 def test_without_a_repeat_there_is_no_floor(tmp_path: Path) -> None:
     runs = load([write_run(tmp_path / "run", 3)])
-    assert floor.table(runs) is None
+    assert floor.table(*groups(runs)) is None
     assert floor.note(runs[0], runs[0].compared[0]) == ""
 
 

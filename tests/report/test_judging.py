@@ -48,7 +48,7 @@ def test_grades_and_comparisons_are_told_in_words(judged: RunFolder, tmp_path: P
         "n = 1 is too small for a claim about grades",
         "1 of the judge's 5 replies hold no readable verdict: they are left out",
         "Only a part of the samples is judged.",
-        "What the judge found, and what it took",
+        "what the judge found, and what it took",
         "answers of which the judge prefers one",
         "kind=openai, model=toy, base_url=http://127.0.0.1",
     ):
@@ -73,9 +73,9 @@ def test_runs_with_and_without_a_judge_share_a_page(judged: RunFolder, tmp_path:
 
 def test_a_page_without_a_judge_says_nothing_of_one(tmp_path: Path) -> None:
     html = write_report([write_run(tmp_path / "sums", 3)], tmp_path / "out").read_text()
-    head = html.split('id="figures"')[1].split("<details>")[0]
+    head = html.split('id="verdict"')[1].split("<details")[0]
     assert "win rate" not in head
-    assert "What the judge found" not in html
+    assert "what the judge found" not in html
 
 
 def test_grades_are_no_plan_for_samples(

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from flybench.report import samples, tables
+from flybench.report import overview, samples, tables
 from flybench.report.glossary import GLOSSARY
+from flybench.report.group import groups
 from flybench.report.provenance import command
 from flybench.report.run import Run, load
 from flybench.report.tables import Table
@@ -34,7 +35,7 @@ def test_every_figure_is_in_the_glossary(run: Run) -> None:
 
 
 def test_headline_has_ar_first_and_dashes(run: Run) -> None:
-    table = tables.headline([run])
+    table = overview.headline(*groups([run]), {})
     assert column(table, "method") == ["ar", "fly"]
     assert column(table, "retention")[0] == "—"
     assert column(table, "both / lost / won / neither") == ["—", "6 / 2 / 1 / 1"]
@@ -76,7 +77,7 @@ def test_categories_add_up(run: Run) -> None:
 
 
 def test_rules_are_side_by_side(run: Run) -> None:
-    table = tables.rules([run])
+    table = overview.rules(*groups([run]))
     assert table is not None
     assert [row[0].text for row in table.rows] == ["flexible", "strict"]
     assert [cell.text for cell in table.rows[1][1:]] == ["80.0", "70.0"]

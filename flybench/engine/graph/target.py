@@ -18,6 +18,8 @@ from flybench.engine.graph.tree import TreePass
 from flybench.sampling import Sampling
 
 GREEDY = Sampling()
+# A verdict's accepted, path, next token and fates; no opinions, which are packed; traces; packed.
+Parts = tuple[Tensor, Tensor, Tensor, Tensor, None, Tensor | None, Tensor]
 
 
 class GraphTarget:
@@ -85,13 +87,15 @@ class CapturedJudge:
     ) -> None:
         inbox = model.inbox
 
-        def decide(draft: Draft, view: TargetView) -> tuple[Tensor, ...]:
+        def decide(draft: Draft, view: TargetView) -> Parts:
             found = judge.judge(draft, view, GREEDY, None)
             return (
                 found.accepted,
                 found.path,
                 found.next_token,
                 found.fates,
+                None,
+                found.traces,
                 found.pack(draft, view),
             )
 
@@ -99,7 +103,7 @@ class CapturedJudge:
         if not compiles(inbox.device):
             fused = decide
 
-        def work(often: bool, draft: Draft, view: TargetView) -> tuple[Tensor, ...]:
+        def work(often: bool, draft: Draft, view: TargetView) -> Parts:
             found = (fused if often else decide)(draft, view)
             if model.ranks > 1:
                 dist.broadcast(found[-1], src=0)

@@ -1,0 +1,103 @@
+"""How long a replay of a grid takes: `python benchmarks/replay.py [RUN] [--samples 200]`.
+
+Without a run it makes up one of so many answers of 300 tokens, whose drafts of 15 are right four
+times out of five where the target is sure and every other time where it is not. The grid has six θ,
+four windows and three K. Reading the traces counts. Prints one JSON line; on a busy machine
+`cpu_seconds`, of all threads, say more than `seconds`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from flybench.compose import cells, parse_request
+from flybench.config import RunConfig
+from flybench.core import ACCEPTED_FATES, FATE_CODES, Fate, Generation, Record, Round, RowTrace
+from flybench.provenance import write_config
+from flybench.records import RunFolder
+from flybench.replay.grid import recorded_config, replay
+from flybench.replay.settings import grid
+from flybench.traces import write_traces
+from flybench.verify.base import match_fates
+
+TOKENS, WORDS = 300, 50_000
+GRID = (
+    "method.verify.theta=0.05,0.1,0.2,0.3,0.5,0.8",
+    "method.verify.window=1,2,3,4",
+    "method.k=5,10,15",
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run", nargs="?", type=Path)
+    parser.add_argument("--samples", type=int, default=200)
+    asked = parser.parse_args()
+    torch.set_num_threads(1)  # tensors this small gain nothing from a second one
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = RunFolder(asked.run or Path(scratch))
+        if asked.run is None:
+            make_run(folder, asked.samples)
+        methods, _ = grid(recorded_config(folder).method, GRID)
+        start, worked = time.perf_counter(), time.process_time()
+        table = replay(folder, methods)
+        seconds, cpu = time.perf_counter() - start, time.process_time() - worked
+        traced = sum(file.stat().st_size for file in (folder.path / "traces").iterdir())
+        found = {
+            "benchmark": "replay",
+            "cells": len(methods),
+            "tokens": int(table["tokens"].max()),
+            "trace_bytes": traced,
+            "seconds": round(seconds, 2),
+            "cpu_seconds": round(cpu, 2),
+            "threads": torch.get_num_threads(),
+        }
+    print(json.dumps(found))
+
+
+def make_run(folder: RunFolder, samples: int) -> None:
+    """Write a run of made-up answers with their traces."""
+    (config,) = cells(parse_request(["model=random", "method=spd", "method.k=15"]))
+    rng = np.random.default_rng(0)
+    facts = {"model": "random", "task": "demo", "device": "none", "engine": "none"}
+    folder.write_json("provenance.json", {**facts, "retention_margin": 0.01, "vocab_size": WORDS})
+    write_config(folder, config)
+    for number in range(samples):
+        record = make_record(f"made-up-{number}", config, rng)
+        write_traces(folder, record)
+        folder.append(record)
+
+
+def make_record(sample_id: str, config: RunConfig, rng: np.random.Generator) -> Record:
+    """An answer whose rounds end at the first mismatch, as the exact rule has it."""
+    rounds: list[Round] = []
+    traces: list[RowTrace] = []
+    kept, k = 0, config.method.k
+    while kept < TOKENS:
+        entropy = rng.exponential(0.5, k + 1).clip(0, 5)
+        match = rng.random(k) < np.where(entropy[:k] < 0.5, 0.8, 0.5)
+        fates = match_fates(torch.from_numpy(match), Fate.EXACT).tolist()
+        accepted = next((i for i, fate in enumerate(fates) if fate not in ACCEPTED_FATES), k)
+        fates[accepted + 1 :] = [Fate.UNVISITED] * (k - accepted - 1)
+        emitted = min(accepted + 1, TOKENS - kept)
+        codes = "".join(FATE_CODES[fate] for fate in fates)
+        rounds.append(Round(k, min(accepted, emitted), 0, emitted, codes, 0.0, 0.0, 0.0))
+        choices = rng.integers(0, WORDS, k + 1)
+        tokens = [*np.where(match, choices[:k], (choices[:k] + 1) % WORDS), -1]
+        for token, choice, nats in zip(tokens, choices, entropy, strict=True):
+            top3 = min(float(nats), 1.0)
+            traces.append(RowTrace(float(token), float(choice), float(nats), top3, 0.5, 0.9, 0.8))
+        kept += emitted
+    answer = Generation(10, [0] * TOKENS, "", "length", [], rounds, 0.0, 0.0, 0.0, [], traces)
+    return Record(sample_id, config.method.name, "made up", 0, "", [answer])
+
+
+if __name__ == "__main__":
+    main()

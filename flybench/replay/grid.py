@@ -1,0 +1,159 @@
+"""Replays of a run at many settings, one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from flybench.compose import read_yaml
+from flybench.config import DRAFT_MODEL_KINDS, MethodConfig, RunConfig
+from flybench.core import Fate, FlybenchError
+from flybench.frames import round_frame
+from flybench.latency.costs import measured_costs
+from flybench.latency.projection import allowed_costs, projection
+from flybench.records import RunFolder
+from flybench.replay.drafts import Continued
+from flybench.replay.rows import read_rows
+from flybench.replay.walk import Rounds, walk
+
+TOLD = (Fate.EXACT, Fate.LOOSE, Fate.GATE, Fate.WINDOW, Fate.TAIL, Fate.REJECTED)
+
+
+def replay(
+    folder: RunFolder,
+    methods: Sequence[MethodConfig],
+    latency: Path | None = None,
+    samples: Collection[str] | None = None,
+) -> pd.DataFrame:
+    """What each of `methods` would have accepted of the drafts of a run, a row each and in order.
+
+    Of a method its verification and `k` count; its drafter must be the run's. Columns: `kind`,
+    `rule`, `theta`, `window`, `k`; `tokens`, `rounds`, `tau` (pooled), `loose_per_1000`, a count
+    for each of the fates `TOLD`, `fate_exact` and so on; `guessed`, the share of visited tokens
+    that no trace holds, and `strayed`, the share of rounds that left the recorded text. With the
+    costs of a `latency` file also a projection: `speedup` and the ends of its interval. `samples`
+    restricts all of it to some of the run's.
+
+    Raises:
+        FlybenchError: the run is not greedy or of trees, lacks traces, or the costs do not fit.
+    """
+    config = recorded_config(folder)
+    for method in methods:
+        _check_drafter(config.method, method)
+    project = _projector(folder, config, latency, samples)
+    rows = read_rows(folder, config.method.name, config.method.k, samples)
+    continued = Continued(rows)
+    found: dict[int, dict[str, Any]] = {}
+    bar = tqdm(total=len(methods), desc="replay", unit="cell", leave=False, disable=None)
+    for k in dict.fromkeys(method.k for method in methods):
+        drafts = continued.drafts(k)
+        for number, method in enumerate(methods):
+            if method.k == k:
+                rounds = walk(continued, drafts, method)
+                sample_ids = rows.answers["sample_id"].to_numpy()[rounds.answer]
+                found[number] = {**_setting(method), **_counts(rounds)}
+                found[number] |= project(method, rounds, sample_ids)
+                bar.update()
+    bar.close()
+    return pd.DataFrame([found[number] for number in range(len(methods))])
+
+
+def recorded_config(folder: RunFolder) -> RunConfig:
+    """The configuration of a run that can be replayed.
+
+    Raises:
+        FlybenchError: it drew its tokens, drafted trees, or drafted nothing.
+    """
+    config = RunConfig.from_tree(read_yaml(folder.config_file))
+    method = config.method
+    if method.draft.kind == "none" or method.draft.tree_depth:
+        raise FlybenchError(
+            f"{folder.path} is a run of method {method.name}, which drafts no chains: replay one "
+            "of method=spd or method=fly with record.traces=true."
+        )
+    if not config.sampling.rule().greedy:
+        raise FlybenchError(
+            f"{folder.path} has sampling.temperature={config.sampling.temperature:g}, and only "
+            "greedy runs can be replayed: record one with sampling=greedy."
+        )
+    return config
+
+
+def same_drafter(one: MethodConfig, other: MethodConfig) -> bool:
+    """Whether two greedy methods propose the same tokens: looking up speeds a draft model up and
+    changes none of its choices."""
+    models = {one.draft.kind, other.draft.kind} <= {*DRAFT_MODEL_KINDS}
+    return models or one.draft == other.draft
+
+
+def _check_drafter(recorded: MethodConfig, method: MethodConfig) -> None:
+    if not same_drafter(recorded, method):
+        raise FlybenchError(
+            f"method.draft.kind={method.draft.kind} cannot be replayed from a run whose drafter is "
+            f"{recorded.draft.kind} with other settings: record a run of that drafter."
+        )
+
+
+def _setting(method: MethodConfig) -> dict[str, Any]:
+    verify = asdict(method.verify)
+    return {name: verify[name] for name in ("kind", "rule", "theta", "window")} | {"k": method.k}
+
+
+def _counts(rounds: Rounds) -> dict[str, Any]:
+    tokens, visited = int(rounds.emitted.sum()), np.bincount(rounds.fates.ravel(), minlength=8)
+    return {
+        "tokens": tokens,
+        "rounds": len(rounds.emitted),
+        "tau": tokens / len(rounds.emitted),
+        "loose_per_1000": 1000 * float(rounds.loose.sum()) / tokens,
+        **{f"fate_{fate.name.lower()}": int(visited[fate]) for fate in TOLD},
+        "guessed": float(rounds.guessed.sum() / max(visited[1:].sum(), 1)),
+        "strayed": float(rounds.strayed.mean()),
+    }
+
+
+class _Unpriced:
+    """No costs, no projection."""
+
+    def __call__(self, method: MethodConfig, rounds: Rounds, sample_ids: Any) -> dict[str, Any]:
+        return {}
+
+
+class _Priced:
+    """A projection of each replay at the costs of one file."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        config: RunConfig,
+        latency: Path,
+        samples: Collection[str] | None,
+    ) -> None:
+        self._result = allowed_costs(folder, folder.provenance(), latency)
+        self._source = str(latency)
+        frames = (round_frame(folder, name) for name in ("ar", config.method.name))
+        self._plain, self._recorded = (
+            frame if samples is None else frame[frame["sample_id"].isin(samples)]
+            for frame in frames
+        )
+
+    def __call__(self, method: MethodConfig, rounds: Rounds, sample_ids: Any) -> dict[str, Any]:
+        costs = measured_costs(self._result, self._source, asdict(method), self._recorded)
+        replayed = pd.DataFrame(
+            {"sample_id": sample_ids, "drafted": rounds.drafted, "emitted": rounds.emitted}
+        )
+        point, ends = projection(self._plain, replayed, costs, method.k)
+        low, high = ends or (None, None)
+        return {"speedup": point, "speedup_low": low, "speedup_high": high}
+
+
+def _projector(
+    folder: RunFolder, config: RunConfig, latency: Path | None, samples: Collection[str] | None
+) -> _Priced | _Unpriced:
+    return _Unpriced() if latency is None else _Priced(folder, config, latency, samples)

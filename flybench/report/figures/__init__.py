@@ -1,0 +1,32 @@
+"""Figures of a page by what they answer; methods of one task and model share each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from flybench.report.figures.acceptance import lengths, positions
+from flybench.report.figures.divergence import divergence
+from flybench.report.figures.fates import entropies, fates
+from flybench.report.figures.grid import grids
+from flybench.report.figures.pareto import pareto
+from flybench.report.figures.series import Looks, looks
+from flybench.report.figures.time import phases, taus
+from flybench.report.group import Group
+from flybench.report.plot import Plot
+
+Figure = Callable[[Group, Looks], Plot | None]
+FIGURES: dict[str, tuple[Figure, ...]] = {
+    "verdict": (pareto,),
+    "time": (phases, taus),
+    "why": (lengths, positions, fates, entropies),
+    "words": (divergence,),
+}
+
+
+def drawn(groups: Sequence[Group], looks_: Looks, section: str) -> list[Plot]:
+    """The figures of one section, group by group."""
+    candidates = [figure(group, looks_) for group in groups for figure in FIGURES[section]]
+    return [plot for plot in candidates if plot is not None]
+
+
+__all__ = ["Looks", "drawn", "grids", "looks"]

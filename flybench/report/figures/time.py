@@ -1,0 +1,101 @@
+"""Where the time goes: a round by phase, and τ against the speed-up that it buys."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flybench.report.figures.series import Looks
+from flybench.report.group import Group
+from flybench.report.plot import Axes, Plot, Theme, legend_below, plot
+from flybench.report.run import Arm
+from flybench.report.text import number
+
+PARTS = {"draft": "orange", "verify": "blue", "other": "grey"}
+
+
+def phases(group: Group, looks: Looks) -> Plot | None:
+    """Milliseconds a token by phase, one bar a method, AR first."""
+    arms = [arm for arm in group.arms if len(arm.rounds) and arm.row["tau_pooled"]]
+    if not arms:
+        return None
+    times = {arm: per_token(arm) for arm in arms}
+    totals = {arm: sum(parts.values()) for arm, parts in times.items()}
+
+    def draw(axes: Axes, theme: Theme) -> None:
+        left = np.zeros(len(arms))
+        for part, hue in PARTS.items():
+            width = np.array([times[arm][part] for arm in arms])
+            bars = axes.barh(range(len(arms)), width, left=left, color=theme[hue], label=part)
+            left += width
+        words = [f"{totals[arm]:.2f}" for arm in arms]
+        axes.bar_label(bars, words, padding=4, color=theme["ink"], fontsize=8.5)
+        axes.set_yticks(range(len(arms)), [looks[arm].label for arm in arms])
+        axes.invert_yaxis()
+        axes.margins(x=0.12)
+        axes.set(xlabel="ms per emitted token")
+        axes.grid(False, axis="y")
+        legend_below(axes, columns=3)
+
+    least = min(arms, key=lambda arm: totals[arm])
+    listed = "; ".join(
+        f"{arm.name} " + ", ".join(f"{part} {number(ms)}" for part, ms in times[arm].items() if ms)
+        for arm in arms
+    )
+    finding = f"{least.name} needs the least time, {number(totals[least])} ms a token."
+    return plot(
+        f"phases-{group.key}",
+        f"{finding} Milliseconds a token by phase on {group.title}: {listed}.",
+        f"{finding} {group.title}: a round's time over τ. Draft proposes, verify scores and "
+        "judges, other is the rest.",
+        draw,
+        height=1.4 + 0.3 * len(arms),
+    )
+
+
+def per_token(arm: Arm) -> dict[str, float]:
+    """Milliseconds of each phase over the tokens that a round emits."""
+    emitted = arm.rounds["emitted"].mean()
+    return {part: arm.row["ms_per_round"][part] / emitted for part in PARTS}
+
+
+def taus(group: Group, looks: Looks) -> Plot | None:
+    """τ against speed-up, each method on the line that the cost of its round draws."""
+    known = ("speedup_modelled", "speedup_throughput", "tau_pooled")
+    arms = [arm for arm in group.compared if all(map(arm.row.get, known))]
+    if not arms:
+        return None
+    far = 1.15 * max(arm.row["tau_pooled"] for arm in arms)
+
+    def draw(axes: Axes, theme: Theme) -> None:
+        axes.axhline(1, color=theme["soft"], linewidth=1)
+        for arm in arms:
+            tau, modelled = arm.row["tau_pooled"], arm.row["speedup_modelled"]
+            color = theme[looks[arm].hue]
+            axes.plot((0, far), (0, far * modelled / tau), ":", color=color, linewidth=1)
+            low, high = arm.row["speedup_throughput_ci"] or (_measured(arm),) * 2
+            axes.plot((tau, tau), (low, high), color=color, linewidth=1.2)
+            axes.plot(tau, _measured(arm), linestyle="none", **looks[arm].mark(theme))
+        ceiling = 1.25 * max(_measured(arm) for arm in arms)
+        axes.set(xlabel="τ (tokens per round)", ylabel="speed-up in throughput (×)")
+        axes.set(xlim=(0, far), ylim=(0, ceiling))
+        legend_below(axes, columns=2)
+
+    listed = "; ".join(
+        f"{arm.name} τ {number(arm.row['tau_pooled'])}, measured {number(_measured(arm))}×, "
+        f"modelled {number(arm.row['speedup_modelled'])}×"
+        for arm in arms
+    )
+    cheapest = max(arms, key=lambda arm: arm.row["speedup_modelled"] / arm.row["tau_pooled"])
+    finding = f"A token of {cheapest.name}'s rounds is the cheapest."
+    return plot(
+        f"tau-{group.key}",
+        f"{finding} τ and speed-up on {group.title}: {listed}.",
+        f"{finding} {group.title}: the dotted line through each mark is the modelled speed-up, "
+        "τ over what the method's round costs in steps of the target; the steeper, the cheaper.",
+        draw,
+        height=3.2 + 0.1 * len(arms),
+    )
+
+
+def _measured(arm: Arm) -> float:
+    return float(arm.row["speedup_throughput"])

@@ -1,0 +1,250 @@
+"""The token inspector's data: every answer token by token, compressed, for the page's own script.
+
+The index holds what the list of samples shows and filters by. Answers lie in chunks of a few
+samples each, all runs' answers to a sample side by side, so that opening one decodes little, and
+what they share (AR's answer above all) is embedded once. All text is made visible here; the script
+in templates/inspector.js writes it as text alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from flybench.audit import classify
+from flybench.config import BASELINE
+from flybench.core import Generation, Record
+from flybench.divergence import partings
+from flybench.report.run import Arm, Run
+from flybench.report.text import visible
+from flybench.tokens import pieces_of, token_fates, vocabulary
+
+CHUNK = 8  # samples whose answers are decoded together
+BREAK = "\x1f"  # between the pieces of an answer; no visible text holds it
+MARGIN_STEP = 8  # a top-2 gap is kept to an eighth, as one character
+MARGIN_BASE, MARGIN_MOST = 48, 255
+
+
+class Block(NamedTuple):
+    """Compressed JSON, as the page embeds it under an id."""
+
+    id: str
+    data: str
+
+
+class Inspected(NamedTuple):
+    """One arm's samples in the index's order, with the run that they are of."""
+
+    run: Run
+    arm: Arm
+    table: pd.DataFrame
+
+
+def blocks(runs: Sequence[Run]) -> list[Block]:
+    """The index and then the chunks; empty where no sample is finished."""
+    groups: dict[str, list[Inspected]] = {}
+    for run in runs:
+        for arm in run.shown:
+            if len(arm.samples):
+                groups.setdefault(run.title, []).append(Inspected(run, arm, _table(run, arm)))
+    arms = [each for group in groups.values() for each in group]
+    if not arms:
+        return []
+    ids = [
+        sorted({name for each in group for name in each.table.index}) for group in groups.values()
+    ]
+    index = {
+        "chunk": CHUNK,
+        "step": MARGIN_STEP,
+        "groups": [_group(*each) for each in zip(groups, ids, groups.values(), strict=True)],
+        "arms": [
+            _arm(each, number, names)
+            for number, (group, names) in enumerate(zip(groups.values(), ids, strict=True))
+            for each in group
+        ],
+    }
+    found = [_block("index", _json(index))]
+    for number, (group, names) in enumerate(zip(groups.values(), ids, strict=True)):
+        found += _chunks(number, [Answers(each) for each in group], names)
+    return found
+
+
+def _block(name: str, text: str) -> Block:
+    return Block(f"inspector-{name}", base64.b64encode(zlib.compress(text.encode())).decode())
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _table(run: Run, arm: Arm) -> pd.DataFrame:
+    """The arm's samples beside AR's, with `flip` (−1 lost, 1 won) and `place` of the parting."""
+    table = run.joined(arm).loc[arm.samples.index]
+    own = table["pairwise"] if arm.graded else table["correct"]
+    other = 0.5 if arm.graded else table["correct_ar"]
+    flip = (own > other).astype(int) - (own < other).astype(int)
+    places = partings(run.baseline, arm.samples)["place"]
+    return table.assign(flip=flip, place=places)
+
+
+def _group(title: str, names: list[str], group: list[Inspected]) -> dict[str, Any]:
+    categories: dict[str, str] = {}
+    for each in group:
+        categories |= {str(name): str(value) for name, value in each.table["category"].items()}
+    return {
+        "title": visible(title),
+        "ids": [visible(name) for name in names],
+        "categories": [visible(categories[name]) for name in names],
+    }
+
+
+def _arm(each: Inspected, group: int, names: list[str]) -> dict[str, Any]:
+    table, places = each.table, {name: place for place, name in enumerate(names)}
+    method = each.run.provenance.get("method_config") or {}
+    rule = method.get("verify") if isinstance(method, dict) else None
+    known = {name: rule[name] for name in ("rule", "window", "theta") if rule and name in rule}
+    return {
+        "label": visible(each.arm.label),
+        "method": visible(each.arm.method),
+        "baseline": each.arm.method == BASELINE,
+        "group": group,
+        "temperature": (each.run.provenance.get("sampling") or {}).get("temperature") or 0,
+        "rule": {name: visible(value) for name, value in known.items()},
+        "samples": [places[name] for name in table.index],
+        "flip": [int(value) for value in table["flip"]],
+        "place": _numbers(table["place"]),
+        "loose": _numbers(table["loose"]),
+        "tokens": _numbers(table["tokens"]),
+        "right": _numbers(table["correct"]),
+        "rightAr": _numbers(table["correct_ar"]),
+    }
+
+
+def _numbers(column: pd.Series) -> list[float | int | None]:
+    """JSON's numbers: whole ones as such, None for what is none."""
+    return [
+        None if value != value else int(value) if value == int(value) else round(value, 3)
+        for value in column.tolist()
+    ]
+
+
+class Shown(dict[str, str]):
+    """Every piece in its visible form, each worked out once."""
+
+    def __missing__(self, piece: str) -> str:
+        self[piece] = visible(piece)
+        return self[piece]
+
+
+class Answers:
+    """An arm's answers as JSON, each spelled by its run's own vocabulary."""
+
+    def __init__(self, inspected: Inspected) -> None:
+        self._run, self._arm = inspected.run, inspected.arm
+        self._records = inspected.run.folder.records()
+        self._shown = Shown()
+
+    @cached_property
+    def _vocabulary(self) -> dict[int, str]:
+        return vocabulary(self._run.folder)
+
+    def pair(self, name: str, made: dict[int, str]) -> Iterator[str | None]:
+        """The method's answer to a sample, and AR's; None for what there is none of.
+
+        `made` holds what was made of records before, by their identity: runs may share AR's.
+        """
+        for method in (self._arm.method, BASELINE):
+            record = self._records.get((name, method))
+            if record is None or record.error:
+                yield None
+                continue
+            if id(record) not in made:
+                made[id(record)] = self._answer(record)
+            yield made[id(record)]
+
+    def _answer(self, record: Record) -> str:
+        turns, places = record.turns, [0]
+        for turn in turns:
+            places.append(places[-1] + len(turn.ids))
+        texts = [self._text(turn) for turn in turns]
+        whole = all(text is not None for text in texts)
+        answer = {
+            "pieces": BREAK.join(text for text in texts if text is not None) if whole else None,
+            "text": None if whole else visible("\n\n".join(turn.text for turn in turns)),
+            "fates": "".join(map(token_fates, turns)),
+            "margins": _margins([margin for turn in turns for margin in turn.margins]),
+            "loose": [
+                loose
+                for turn, place in zip(turns, places, strict=False)
+                for loose in _loose(turn, place)
+            ],
+            "rounds": [round_.emitted for turn in turns for round_ in turn.rounds]
+            if record.method != BASELINE
+            else [],
+            "turns": places[1:-1],
+            "finish": ", ".join(dict.fromkeys(turn.finish for turn in turns)),
+            "seconds": round(sum(turn.total_s for turn in turns), 3),
+            "decoding": round(sum(turn.decode_s for turn in turns), 3),
+        }
+        return _json(answer)
+
+    def _text(self, turn: Generation) -> str | None:
+        """The visible pieces of an answer; None where the run does not say what they are."""
+        pieces = pieces_of(turn, self._vocabulary)
+        if pieces is None:
+            return None
+        return BREAK.join(map(self._shown.__getitem__, pieces))
+
+
+def _margins(margins: list[float]) -> str:
+    steps = np.rint(np.nan_to_num(np.asarray(margins)) * MARGIN_STEP)
+    return (
+        (np.clip(steps, 0, MARGIN_MOST) + MARGIN_BASE).astype("<u4").tobytes().decode("utf-32-le")
+    )
+
+
+def _loose(turn: Generation, before: int) -> Iterator[list[Any]]:
+    """Place, favourite, p, the favourite's p, rank, entropy, class and own text of each."""
+    for token in turn.loosened:
+        opinion = token.opinion
+        yield [
+            before + token.place,
+            visible(token.preferred_text),
+            opinion.probability,
+            opinion.max_probability,
+            opinion.rank,
+            opinion.entropy,
+            classify(token.text, token.preferred_text),
+            visible(token.text),
+        ]
+
+
+def _chunks(group: int, arms: list[Answers], names: list[str]) -> Iterator[Block]:
+    """Blocks of `CHUNK` samples: their distinct answers, and by arm which is its own and AR's."""
+    for start in range(0, len(names), CHUNK):
+        samples = []
+        for name in names[start : start + CHUNK]:
+            kept: dict[str, int] = {}
+            made: dict[int, str] = {}
+            pairs = [
+                [
+                    None if text is None else kept.setdefault(text, len(kept))
+                    for text in arm.pair(name, made)
+                ]
+                for arm in arms
+            ]
+            samples.append(f'{{"arms":{_json(pairs)},"answers":[{",".join(kept)}]}}')
+        yield _block(f"{group}-{start // CHUNK}", f"[{','.join(samples)}]")
+
+
+def script_hash(source: str) -> str:
+    """What a content security policy names the one script by that may run."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()

@@ -1,0 +1,64 @@
+"""The templates that lay a page's contents out.
+
+Both environments make every printed value safe by themselves: `index.html` through Jinja's
+autoescape, `report.md` through a finaliser; what a template prints raw is marked there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from flybench.report.glossary import GLOSSARY
+from flybench.report.inspector import script_hash
+from flybench.report.page import Page
+from flybench.report.text import markdown, preformatted, visible
+
+SECTIONS = {
+    "verdict": "Is it faster, and is it as accurate?",
+    "time": "Where does the time go?",
+    "why": "Why?",
+    "words": "What did it cost in words?",
+    "inspector": "Token by token",
+    "glossary": "How to read it",
+    "made": "How it was made",
+}
+
+
+def html(content: Page) -> str:
+    """The page as one file that needs nothing else."""
+    environment = _environment(visible, autoescape=True)
+    loader = PackageLoader("flybench.report")
+    style, more, script = (
+        Markup(loader.get_source(environment, name)[0])
+        for name in ("style.css", "inspector.css", "inspector.js")
+    )
+    return environment.get_template("index.html.j2").render(
+        page=content,
+        style=style + more,
+        script=script,
+        script_hash=script_hash(script),
+        glossary=GLOSSARY,
+        sections=SECTIONS,
+    )
+
+
+def text(content: Page) -> str:
+    """The same tables as markdown, with links to the figures' files."""
+    environment = _environment(markdown, autoescape=False, keep_trailing_newline=True)
+    environment.filters["preformatted"] = preformatted
+    return environment.get_template("report.md.j2").render(page=content, sections=SECTIONS)
+
+
+def _environment(finalize: Callable[[Any], Any], **options: Any) -> Environment:
+    return Environment(
+        loader=PackageLoader("flybench.report"),
+        finalize=finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        **options,
+    )

@@ -1,0 +1,86 @@
+"""`flybench show RUN [SAMPLE] [--method NAME] [--tokenizer MODEL]`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from flybench.arguments import Parser
+from flybench.checks import suggestion
+from flybench.config import BASELINE, BASELINES
+from flybench.core import FlybenchError
+from flybench.frames import methods_of, sample_frame
+from flybench.records import RunFolder
+from flybench.report.run import CachedFolder
+from flybench.show.answer import Arm, answer
+from flybench.show.listing import listing
+from flybench.show.paint import coloured, line
+from flybench.show.pieces import tokenizer_of
+
+
+def show_command(arguments: Sequence[str]) -> int:
+    """Print one sample's answer, or without a sample the list of them.
+
+    Raises:
+        FlybenchError: there is no such run, method, sample or tokenizer.
+    """
+    parser = Parser("show")
+    parser.add_argument("run", type=Path)
+    parser.add_argument("sample", nargs="?")
+    parser.add_argument("--method")
+    parser.add_argument("--tokenizer")
+    asked = parser.parse_args(list(arguments))
+    folder = _folder(asked.run, asked.sample)
+    method = _method(folder, asked.method)
+    if asked.sample is None:
+        own, plain = sample_frame(folder, method), sample_frame(folder, BASELINE)
+        print(listing(own, plain))
+        print(
+            f"\n{len(own)} samples of {line(method)}: flybench show {line(str(asked.run))} SAMPLE"
+        )
+        return 0
+    own_arm = _arm(folder, asked.sample, method)
+    beside = (asked.sample, BASELINE) in folder.records() and method != BASELINE
+    plain_arm = _arm(folder, asked.sample, BASELINE) if beside else None
+    target = (folder.provenance().get("models") or {}).get("target") or {}
+    tokenizer = tokenizer_of(target, asked.tokenizer)
+    print(answer(own_arm, plain_arm, tokenizer, coloured(sys.stdout)))
+    return 0
+
+
+def _folder(path: Path, sample: str | None) -> CachedFolder:
+    if sample is not None and not path.is_dir() and RunFolder(Path(sample)).config_file.is_file():
+        raise FlybenchError(
+            f"{sample} is the run and comes first: flybench show {sample} {line(str(path))}."
+        )
+    folder = CachedFolder(RunFolder.existing(path).path)
+    if not folder.records():
+        raise FlybenchError(
+            f"{path} holds no records yet: repeat its `flybench run`, which continues it."
+        )
+    return folder
+
+
+def _method(folder: CachedFolder, given: str | None) -> str:
+    known = methods_of(folder)
+    if given is None:
+        return next((name for name in reversed(known) if name not in BASELINES), known[0])
+    if given not in known:
+        raise FlybenchError(
+            f"--method {given} is not in {folder.path}: it has {line(', '.join(known))}"
+            f"{line(suggestion(given, known))}."
+        )
+    return given
+
+
+def _arm(folder: CachedFolder, sample: str, method: str) -> Arm:
+    records = folder.records()
+    if (sample, method) not in records:
+        known = sorted({name for name, own in records if own == method})
+        raise FlybenchError(
+            f"{sample!r} is no sample of {line(method)} in {folder.path}"
+            f"{line(suggestion(sample, known))}: `flybench show {folder.path}` lists "
+            f"all {len(known)}."
+        )
+    return Arm(records[sample, method], folder.scores().get((sample, method)))
