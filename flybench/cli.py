@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -75,10 +77,16 @@ VERBS = {
 }
 
 
+def usage_of(verb: str) -> str:
+    """The part of the usage that is about one command, or all of it where that has none."""
+    parts = re.findall(rf"^  flybench {re.escape(verb)}\b.*\n(?:^   .*\n)*", USAGE, re.MULTILINE)
+    return "".join(parts).rstrip() or USAGE
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if not arguments or {"-h", "--help"} & set(arguments) or arguments[0] == "help":
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(USAGE)
         return 0 if arguments else 2
     if arguments[0] == "--version":
@@ -90,6 +98,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
+    if {"-h", "--help"} & set(arguments):
+        print(usage_of(arguments[0]))
+        return 0
+    if argv is None:  # a scheduler that ends us is as good as a person who does
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     # A CPU model's idle threads wait by spinning, and two programs that do so on the same cores
     # run many times slower. A short spin, set before OpenMP starts, costs a program alone nothing.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")

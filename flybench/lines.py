@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
@@ -120,7 +121,22 @@ def _generation(turn: dict[str, Any]) -> Generation:
         Loosened(**{**token, "opinion": Opinion(**token["opinion"])})
         for token in turn.get("loosened", [])
     ]
-    return Generation(**{**turn, "rounds": rounds, "loosened": loosened})
+    return _possible(Generation(**{**turn, "rounds": rounds, "loosened": loosened}))
+
+
+def _possible(answer: Generation) -> Generation:
+    """The same answer.
+
+    Raises:
+        ValueError, TypeError: its counts, its times or its text cannot be.
+    """
+    if any(not 0 <= round_.accepted <= round_.drafted for round_ in answer.rounds):
+        raise ValueError("a round accepts more than it drafts")
+    if not 0 <= answer.prefill_s <= answer.total_s < math.inf:
+        raise ValueError("its times are no durations")
+    if not isinstance(answer.text, str):
+        raise TypeError("its text is none")
+    return answer
 
 
 def _telemetry(found: dict[str, Any] | None) -> Telemetry | None:

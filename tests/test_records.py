@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -54,6 +54,29 @@ def test_records_of_before_loose_tokens_were_kept_are_read(folder: RunFolder) ->
         del turn["loosened"]
     folder.records_file.write_text(json.dumps(row) + "\n")
     assert folder.records()["s/1", "fly"].turns[0] == replace(TURN, loosened=[])
+
+
+@pytest.mark.parametrize(
+    "impossible",
+    [
+        {"total_s": -1.0},
+        {"total_s": 1.0, "prefill_s": 2.0},
+        {"total_s": math.nan},
+        {"total_s": "fast"},
+        {"text": None},
+        {"rounds": [asdict(ROUND) | {"accepted": 6}]},
+    ],
+)
+def test_figures_that_cannot_be_are_refused(
+    folder: RunFolder, impossible: dict[str, object]
+) -> None:
+    folder.append(RECORD)
+    row = json.loads(folder.records_file.read_text())
+    row["turns"][0] |= impossible
+    folder.records_file.write_text(json.dumps(row) + "\n")
+    with pytest.raises(FlybenchError) as caught:
+        folder.records()
+    assert_one_sentence(caught.value, "line 1", "remove that line")
 
 
 def test_a_record_is_one_line(folder: RunFolder) -> None:

@@ -20,6 +20,18 @@ class Reply(NamedTuple):
     tokens_out: int | None
 
 
+def checked(reply: Reply) -> Reply:
+    """The same reply, which came from outside.
+
+    Raises:
+        TypeError: it is of other types than a reply's.
+    """
+    kinds = (str, str | None, int | None, int | None)
+    if not all(isinstance(value, kind) for value, kind in zip(reply, kinds, strict=True)):
+        raise TypeError("a reply holds a text, and counts of tokens if any")
+    return reply
+
+
 class CallFailed(Exception):
     """One question stays unanswered; the text says why and holds no secret."""
 

@@ -10,13 +10,13 @@ import json
 from pathlib import Path
 
 from flybench.engine.source import cache_root, write_atomically
-from flybench.judge.base import Reply
+from flybench.judge.base import Reply, checked
 
 
 def remembered(key: str) -> Reply | None:
     """The reply to a question that was asked before; None if there is none that can be read."""
     try:
-        return Reply(**json.loads(_file(key).read_text(encoding="utf-8")))
+        return checked(Reply(**json.loads(_file(key).read_text(encoding="utf-8"))))
     except (OSError, ValueError, TypeError):
         return None
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from flybench.config import JudgeConfig
 from flybench.core import FlybenchError
-from flybench.judge.base import CallFailed, Messages, Reply
+from flybench.judge.base import CallFailed, Messages, Reply, checked
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -135,15 +135,11 @@ def _reply(completion: Any) -> Reply:
     """The parts of a completion that matter.
 
     Raises:
-        AttributeError, LookupError, TypeError: it is none.
+        AttributeError, LookupError, TypeError: it is none, or of other types.
     """
     choice, usage = completion.choices[0], completion.usage
-    return Reply(
-        text=choice.message.content or "",
-        finish=choice.finish_reason,
-        tokens_in=None if usage is None else usage.prompt_tokens,
-        tokens_out=None if usage is None else usage.completion_tokens,
-    )
+    counts = (None, None) if usage is None else (usage.prompt_tokens, usage.completion_tokens)
+    return checked(Reply(choice.message.content or "", choice.finish_reason, *counts))
 
 
 def _cause(error: Exception) -> str:

@@ -27,6 +27,8 @@ def accuracy(run: Run, arm: Arm) -> Finding:
     elif answer == OPEN and row["retention"] is not None:
         needed = samples_needed(Pairs(*row["pairs"]), run.margin, 0.8)
         text += f" If nothing is lost, about {needed:,} samples would tell four times in five."
+    if row["exact_match_rate"] == 1:  # needs no statistics
+        return Finding("good", "same answers", f"Every answer is AR's own, token for token. {text}")
     return Finding.of(f"accuracy {answer}", text, n)
 
 

@@ -36,5 +36,5 @@ def _row(arm: Arm, holm: Corrected) -> list[Cell]:
         Cell(arm.label),
         *(cell(arm.row, name) for name in ("pairs", "mcnemar_p")),
         Cell(number(holm.p, 3)),
-        Cell(differs if holm.p < LEVEL else "no"),
+        Cell(differs if holm.p < LEVEL else "not shown"),
     ]

@@ -42,7 +42,8 @@ class LmEvalTask(RowTask):
                 f"{config.name} has to show: lower it, or put them into task.path= as train.jsonl."
             )
         until = self._task.config.generation_kwargs.get("until") or []
-        self._stop = tuple(map(str, [until] if isinstance(until, str) else until))
+        stops = map(str, [until] if isinstance(until, str) else until)
+        self._stop = tuple(stop for stop in stops if stop)
         self._metric = self._main_metric()
         # The data may have a column "id" of their own.
         docs = [{**doc, ROW: f"{config.name}/{n}"} for n, doc in enumerate(self._task.eval_docs)]
@@ -75,6 +76,12 @@ class LmEvalTask(RowTask):
                 reason = f"lm-eval could not score it ({type(error).__name__}: {error})"
         metrics = {name: float(value) for name, value in found.items() if _is_share(value)}
         correct = metrics.get(self._metric)
+        if correct is None and isinstance(value := found.get(self._metric), numbers.Real):
+            # Left out, the answers that happen to lie between would stand for all.
+            raise FlybenchError(
+                f"{self._metric} gives an answer {float(value):g}, and accuracy wants a metric "
+                "from 0 to 1: set task.metric= to another, or scale it in the recipe."
+            )
         if correct is None and not reason:
             reason = f"{self._metric} is no number from 0 to 1 for a single answer"
         extracted = answers.get(self._metric.rpartition(",")[2])
@@ -87,10 +94,13 @@ class LmEvalTask(RowTask):
     def _main_metric(self) -> str:
         config = self._task.config
         filters = [one.name for one in self._task._filters]
-        names = [f"{row['metric']},{name}" for row in config.metric_list or [] for name in filters]
+        better = self._task.higher_is_better()
+        metrics = [row["metric"] for row in config.metric_list or [] if better[row["metric"]]]
+        names = [f"{metric},{name}" for metric in metrics for name in filters]
         if not names:
             raise FlybenchError(
-                f"task.name={self._config.name} has no metric: add a metric_list to its recipe."
+                f"task.name={self._config.name} has no metric of which more is better: add one to "
+                "the metric_list of its recipe."
             )
         wanted = self._config.metric or names[0]
         if wanted not in names:

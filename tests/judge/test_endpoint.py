@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from flybench.config import JudgeConfig
@@ -43,6 +45,12 @@ def test_the_temperature_may_be_left_to_the_endpoint() -> None:
     assert "temperature" not in server.bodies[0]
 
 
+COUNTED = {
+    "choices": [{"message": {"content": "Grade: 7"}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": "10", "completion_tokens": "2"},
+}
+
+
 @pytest.mark.parametrize(
     "bad",
     [
@@ -52,6 +60,8 @@ def test_the_temperature_may_be_left_to_the_endpoint() -> None:
         Answer(body="<html>"),
         Answer(body='{"choices": []}'),
         Answer(body="[1]"),
+        Answer(body='{"choices": [{"message": {"content": [{"text": "Grade: 7"}]}}]}'),
+        Answer(body=json.dumps(COUNTED)),
     ],
 )
 def test_what_may_heal_is_tried_again(bad: Answer) -> None:

@@ -111,8 +111,6 @@ def test_an_answer_that_cannot_be_scored_loses_nothing(
     score = task.score(answered("capitals/0", "Santiago"))
     assert score.correct is None
     assert "ValueError: odd" in score.reason
-    monkeypatch.setattr(task._task, "process_results", lambda doc, results: {"exact_match": 40})
-    assert task.score(answered("capitals/0", "Santiago")).metrics == {}
 
 
 def test_a_table_without_a_header_is_named_by_the_user(folder: Path) -> None:
@@ -221,6 +219,32 @@ def test_a_recipe_that_is_none_is_refused(folder: Path, text: str) -> None:
 
 def test_a_recipe_without_a_metric_is_refused(folder: Path) -> None:
     refused(config(folder, change={"metric_list": None}), "no metric")
+
+
+def test_errors_are_no_accuracy(folder: Path) -> None:
+    """Of a metric of which less is better a wrong answer would have the most."""
+    wrong = {"metric": "exact_match", "aggregation": "mean", "higher_is_better": False}
+    refused(config(folder, change={"metric_list": [wrong]}), "more is better")
+
+
+def test_a_metric_beyond_one_is_no_accuracy_either(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = LmEvalTask(config(folder))
+    for value, right in ((0.5, True), (95.0, False), (-0.1, False)):
+        given = {"exact_match": value}
+        monkeypatch.setattr(task._task, "process_results", lambda *_, given=given: given)
+        if right:
+            assert task.score(answered("capitals/0", "Santiago")).correct == value
+            continue
+        with pytest.raises(FlybenchError) as caught:
+            task.score(answered("capitals/0", "Santiago"))
+        toys.assert_one_sentence(caught.value, f"{value:g}", "task.metric=")
+
+
+def test_an_empty_stop_string_stops_nothing(folder: Path) -> None:
+    task = LmEvalTask(config(folder, change={"generation_kwargs": {"until": ["", "\n"]}}))
+    assert task.prompts(1)[0].stop == ("\n",)
 
 
 def test_the_hash_knows_data_and_recipe(folder: Path) -> None:
