@@ -169,7 +169,8 @@ def test_a_few_rounds_give_no_ratios_and_a_whole_page(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", 1)
     for record in run.records().values():
         turn = record.turns[0]
-        rounds = [replace(one, drafted=min(one.drafted, 2)) for one in turn.rounds[:2]]
+        few = [(one, min(one.drafted, 2)) for one in turn.rounds[:2]]
+        rounds = [replace(one, drafted=n, accepted=min(one.accepted, n)) for one, n in few]
         ids = turn.ids[: sum(one.emitted for one in rounds)]
         run.append(replace(record, turns=[replace(turn, rounds=rounds, ids=ids)]))
     text = report(tmp_path / "out", run).page.text
