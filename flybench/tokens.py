@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import takewhile
 
-from flybench.core import ACCEPTED_FATES, Generation
+from flybench.core import ACCEPTED_FATES, Generation, Round
 from flybench.records import RunFolder
 
 PIECES = "pieces.json"
@@ -27,7 +27,12 @@ Spell = Callable[[Sequence[int]], str]
 
 def token_fates(turn: Generation) -> str:
     """One letter a token of the answer: a fate's code, `BONUS` or `PLAIN`."""
-    return "".join([_round_fates(r.fates, r.accepted, r.emitted) for r in turn.rounds])
+    return "".join(map(round_fates, turn.rounds))
+
+
+def round_fates(round_: Round) -> str:
+    """The letters of the tokens that a round emitted."""
+    return _round_fates(round_.fates, round_.accepted, round_.emitted)
 
 
 @cache

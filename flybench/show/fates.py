@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from flybench.core import ACCEPTED_FATES, Fate, Generation, Round
+from flybench import tokens
+from flybench.core import Fate, Generation, Round
+from flybench.tokens import round_fates, token_fates
 
 
 class Kind(NamedTuple):
@@ -28,38 +29,18 @@ KINDS = {
     Fate.WINDOW.code: Kind("ʷ", "", "33", "corrected: it disagrees again within the window"),
     Fate.TAIL.code: Kind("ᵗ", "", "34", "corrected: the window does not fit in the draft"),
     Fate.REJECTED.code: Kind("ʳ", "", "31", "corrected"),
+    tokens.BONUS: BONUS,
+    tokens.PLAIN: PLAIN,
 }
-ACCEPTED = {fate.code for fate in ACCEPTED_FATES}
 
 
 def kinds(answer: Generation) -> list[Kind]:
     """The kind of each token of an answer, in order."""
-    return [kind for round_ in answer.rounds for kind in _round(round_)]
+    return [KINDS[letter] for letter in token_fates(answer)]
 
 
 def codes(round_: Round) -> str:
     """A round in a few letters: one a kept token, and the mark of the target's own."""
-    kept = _kept(round_)
-    return "".join(kept) + "".join(kind.before or "·" for kind in _own(round_, len(kept)))
-
-
-def _round(round_: Round) -> Iterator[Kind]:
-    kept = _kept(round_)
-    yield from (KINDS[code] for code in kept)
-    yield from _own(round_, len(kept))
-
-
-def _kept(round_: Round) -> list[str]:
-    """Letters of the drafted tokens that were emitted; a tree's lie among its branches'."""
-    return [code for code in round_.fates if code in ACCEPTED][: round_.accepted]
-
-
-def _own(round_: Round, kept: int) -> Iterator[Kind]:
-    """The target's own token at the end of a round, unless the answer ended before it."""
-    if round_.emitted <= kept:
-        return
-    turned_down = [code for code in round_.fates if code in KINDS and code not in ACCEPTED]
-    if not round_.drafted:
-        yield PLAIN
-    else:
-        yield KINDS[turned_down[0]] if turned_down else BONUS
+    letters = round_fates(round_)
+    kept, own = letters[: round_.accepted], letters[round_.accepted :]
+    return kept + "".join(KINDS[letter].before or "·" for letter in own)

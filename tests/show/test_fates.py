@@ -30,8 +30,9 @@ def answer(*rounds: Round) -> Generation:
         (round_("w...", 0, 1), [KINDS["w"]], "ʷ"),
         (round_("et..", 1, 2), [EXACT, KINDS["t"]], "eᵗ"),
         (round_("ssr.", 2, 3), [KINDS["s"], KINDS["s"], KINDS["r"]], "ssʳ"),
-        # A tree's accepted nodes lie among its branches.
-        (round_("rer.re", 2, 3), [EXACT, EXACT, KINDS["r"]], "eeʳ"),
+        # A tree's accepted nodes lie among its branches; what is tried below the last comes after.
+        (round_("rer.re", 2, 3), [EXACT, EXACT, BONUS], "eeᵇ"),
+        (round_("rer.er", 2, 3), [EXACT, EXACT, KINDS["r"]], "eeʳ"),
         # The answer ended inside the draft.
         (round_("eeee", 2, 2), [EXACT, EXACT], "ee"),
     ],
@@ -49,6 +50,6 @@ def test_every_token_has_one_kind() -> None:
 
 def test_no_kind_is_told_by_colour_alone() -> None:
     """But what needs no attention: the target's own choice, drafted or not."""
-    marked = [kind for kind in KINDS.values() if kind is not EXACT] + [BONUS]
+    marked = [kind for kind in KINDS.values() if kind not in (EXACT, PLAIN)]
     assert all(kind.before for kind in marked)
     assert len({kind.before for kind in marked}) == len(marked)
