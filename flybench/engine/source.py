@@ -180,18 +180,13 @@ def fingerprint(source: Source) -> dict[str, str]:
     return {file.name: file_sha256(file) for file in files}
 
 
-def conversion(sha256: str) -> Path:
-    """Where the copy of a GGUF file of this hash is, once it is made."""
-    return cache_root() / "models" / f"{sha256[:32]}-v{CONVERSION}"
-
-
 def converted(gguf: Path) -> Path:
     """The safetensors copy of a GGUF file, made on first use.
 
     It is written beside its final place and renamed in one step, so that a second process sees
     either nothing or all of it.
     """
-    folder = conversion(file_sha256(gguf))
+    folder = cache_root() / "models" / f"{file_sha256(gguf)[:32]}-v{CONVERSION}"
     if folder.is_dir():
         return folder
     print(f"Converting {gguf.name} once; later runs read the copy.", file=sys.stderr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flybench.audit import classify
 from flybench.config import BASELINE, BASELINES
@@ -12,15 +12,15 @@ from flybench.report.text import NONE, aligned, number, shorten
 from flybench.show import body
 from flybench.show.paint import legend, line, safe
 from flybench.show.parting import Parting, parting
-from flybench.show.pieces import pieces
+from flybench.tokens import Vocabulary, pieces_of
 
 REASON = 50
 TOKEN = 14
 UNSPELLED = (
-    "The target's tokenizer is not on this machine, or spells another text: --tokenizer names\n"
-    "one. Without it only loose tokens are placed, where the record says where. By round: a\n"
-    "letter a drafted token that was kept (e exact, l loose, s sampled), then the target's own\n"
-    "token (ᵇ after a whole draft; ᵍ gate, ʷ window, ᵗ tail, ʳ other correction; · no draft):"
+    "The run has no pieces.json that spells these tokens; its `flybench run` adds one. Without\n"
+    "it only loose tokens are placed, where the record says where. By round: a letter a drafted\n"
+    "token that was kept (e exact, l loose, s sampled), then the target's own token (ᵇ after a\n"
+    "whole draft; ᵍ gate, ʷ window, ᵗ tail, ʳ other correction; · no draft):"
 )
 
 
@@ -31,8 +31,9 @@ class Arm(NamedTuple):
     score: Score | None
 
 
-def answer(own: Arm, plain: Arm | None, tokenizer: Any, colour: bool) -> str:
-    """Everything on a sample; `plain` is AR's arm where the run has one beside it."""
+def answer(own: Arm, plain: Arm | None, known: Vocabulary, colour: bool) -> str:
+    """Everything on a sample; `plain` is AR's arm where the run has one beside it, `known` spells
+    their tokens."""
     arms = [arm for arm in (plain, own) if arm is not None]
     record = own.record
     head = f"{record.sample_id} ({record.category})"
@@ -43,7 +44,7 @@ def answer(own: Arm, plain: Arm | None, tokenizer: Any, colour: bool) -> str:
     for turn, generation in enumerate(record.turns):
         beside = theirs[turn] if turn < len(theirs) else None
         title = f"turn {turn + 1}, " if len(record.turns) > 1 else ""
-        parts += _turn(title, record.method, generation, beside, tokenizer, colour)
+        parts += _turn(title, record.method, generation, beside, known, colour)
     return "\n\n".join(parts)
 
 
@@ -79,11 +80,11 @@ def _turn(
     method: str,
     own: Generation,
     plain: Generation | None,
-    tokenizer: Any,
+    known: Vocabulary,
     colour: bool,
 ) -> Iterator[str]:
-    spelled = None if tokenizer is None else pieces(tokenizer, own)
-    theirs = None if tokenizer is None or plain is None else pieces(tokenizer, plain)
+    spelled = pieces_of(own, known)
+    theirs = None if plain is None else pieces_of(plain, known)
     apart = None if plain is None else parting(own, plain, spelled, theirs)
     place = None if apart is None else apart.place
     if plain is None:

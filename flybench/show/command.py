@@ -1,4 +1,4 @@
-"""`flybench show RUN [SAMPLE] [--method NAME] [--tokenizer MODEL]`."""
+"""`flybench show RUN [SAMPLE] [--method NAME]`."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from flybench.report.run import CachedFolder
 from flybench.show.answer import Arm, answer
 from flybench.show.listing import listing
 from flybench.show.paint import coloured, line
-from flybench.show.pieces import tokenizer_of
+from flybench.tokens import vocabulary
 
 
 def show_command(arguments: Sequence[str]) -> int:
     """Print one sample's answer, or without a sample the list of them.
 
     Raises:
-        FlybenchError: there is no such run, method, sample or tokenizer.
+        FlybenchError: there is no such run, method or sample.
     """
     parser = Parser("show")
     parser.add_argument("run", type=Path)
     parser.add_argument("sample", nargs="?")
     parser.add_argument("--method")
-    parser.add_argument("--tokenizer")
     asked = parser.parse_args(list(arguments))
     folder = _folder(asked.run, asked.sample)
     method = _method(folder, asked.method)
@@ -43,9 +42,7 @@ def show_command(arguments: Sequence[str]) -> int:
     own_arm = _arm(folder, asked.sample, method)
     beside = (asked.sample, BASELINE) in folder.records() and method != BASELINE
     plain_arm = _arm(folder, asked.sample, BASELINE) if beside else None
-    target = (folder.provenance().get("models") or {}).get("target") or {}
-    tokenizer = tokenizer_of(target, asked.tokenizer)
-    print(answer(own_arm, plain_arm, tokenizer, coloured(sys.stdout)))
+    print(answer(own_arm, plain_arm, vocabulary(folder), coloured(sys.stdout)))
     return 0
 
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from flybench.core import Generation
 from flybench.divergence import TIE_MARGIN, first_divergence
-from flybench.show.pieces import starts
 
 
 class Parting(NamedTuple):
@@ -37,7 +36,7 @@ def parting(
     else:
         why = "AR's answer had ended"
     if own is not None and theirs is not None:
-        place = starts(own)[token]
+        place = sum(map(len, own[:token]))
     else:
         place = len(os.path.commonprefix([answer.text, plain.text]))
     return Parting(place, f"parts from AR's at token {token} ({why})")

@@ -17,11 +17,10 @@ from flybench.core import Generation, Loosened, Opinion, Record, Round, Score
 from flybench.records import RunFolder
 from flybench.show.answer import Arm, answer
 from flybench.show.paint import coloured
-from flybench.show.pieces import pieces
+from flybench.tokens import PIECES, Vocabulary, write_pieces
 from tests.report.synthetic import PROVENANCE, write_run
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\r\x08\x9b31m\u202etxt\u200b"
-TARGET = {"target": {"path": "random:llama"}}
 
 
 def spoken(tokenizer: PreTrainedTokenizerFast, text: str, *rounds: Round) -> Generation:
@@ -36,12 +35,13 @@ def folder(tmp_path: Path, tokenizer: PreTrainedTokenizerFast) -> RunFolder:
     """`10 cats` of AR, where FLy says `17 cats`, its 7 loose."""
     run = RunFolder(tmp_path / "run")
     run.write("config.yaml", "model: tiny\n")
-    run.write_json("provenance.json", PROVENANCE | {"models": TARGET})
+    run.write_json("provenance.json", PROVENANCE)
     rounds = (Round(5, 2, 1, 3, "elg..", 0.0, 0.1, 0.0), Round(4, 3, 0, 4, "eeew", 0.0, 0.1, 0.0))
     loose = Loosened(1, Opinion(3, 0.25, 0.5, 2, 1.5), "7", "0", 1)
     own = replace(spoken(tokenizer, "17 cats", *rounds), loosened=[loose])
     for method, turn in (("ar", spoken(tokenizer, "10 cats")), ("fly", own)):
         run.append(Record("sums/1", method, "math", 0, "0" * 64, [turn]))
+    write_pieces(run, tokenizer.decode)
     run.write_scores([Score("sums/1", "ar", 1.0, {}), Score("sums/1", "fly", 0.0, {}, "17", "no")])
     return run
 
@@ -62,22 +62,12 @@ def test_every_token_has_its_mark(folder: RunFolder, capsys: Any) -> None:
     assert "\x1b" not in said, "colours off a terminal"
 
 
-def test_without_a_tokenizer_the_record_places_loose_tokens(folder: RunFolder, capsys: Any) -> None:
-    folder.write_json("provenance.json", PROVENANCE)
+def test_without_pieces_the_record_places_loose_tokens(folder: RunFolder, capsys: Any) -> None:
+    (folder.path / PIECES).unlink()
     said = shown(capsys, folder.path, "sums/1")
     assert "1▶⟦7⟧ cats" in said
-    assert "--tokenizer names" in said
+    assert "no pieces.json" in said
     assert "elᵍ eeeʷ" in said
-
-
-def test_another_tokenizer_is_not_believed(tokenizer: PreTrainedTokenizerFast) -> None:
-    turn = spoken(tokenizer, "17 cats")
-    assert pieces(tokenizer, turn) == list("17 cats")
-    assert pieces(tokenizer, replace(turn, text="other words")) is None
-
-
-def test_parts_of_a_character_go_to_its_last_token(tokenizer: PreTrainedTokenizerFast) -> None:
-    assert pieces(tokenizer, spoken(tokenizer, "aé!")) == ["a", "", "é", "!"]
 
 
 @pytest.mark.parametrize("colour", [True, False])
@@ -93,9 +83,10 @@ def test_nothing_acts_on_the_terminal(
     arm = Arm(Record(EVIL, EVIL, EVIL, 0, "", [own]), Score(EVIL, EVIL, 0.0, {}, EVIL, EVIL))
     plain = Arm(Record(EVIL, "ar", EVIL, 0, "", [spoken(tokenizer, "x" + EVIL)]), None)
     failed = Arm(Record(EVIL, EVIL, EVIL, 0, "", error=EVIL), None)
-    own_tokenizer = tokenizer if spelled else None
+    spell = tokenizer.decode
+    known: Vocabulary = {token: spell([token]) for token in set(plain.record.turns[0].ids)}
     for one in (arm, failed):
-        said = answer(one, plain, own_tokenizer, colour)
+        said = answer(one, plain, known if spelled else {}, colour)
         bare = re.sub(r"\x1b\[(?:0|1;3[0-7]|3[0-7])m", "", said) if colour else said
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069]", bare)
         assert "⟨U+001B⟩" in bare and "⟨U+202E⟩" in bare
@@ -137,7 +128,6 @@ def test_a_conversation_and_a_failure(tmp_path: Path, capsys: Any) -> None:
     [
         (["RUN", "sums/2"], "(did you mean sums/1)"),
         (["RUN", "sums/1", "--method", "fli"], "it has ar, fly (did you mean fly)"),
-        (["RUN", "sums/1", "--tokenizer", "nowhere.gguf"], "cannot be read without the network"),
         (["sums/1", "RUN"], "is the run and comes first"),
         (["nowhere"], "is not a run's folder"),
         ([], "the following arguments are required"),
