@@ -23,8 +23,9 @@ from flybench.engine.graph.linears import rewire_linears
 from flybench.engine.kernels.attention import attend
 
 ATTENTION = "flybench_static"
-# Layers that differ in window or norm compile once each, for every width and model of a process.
-COMPILED_VARIANTS = 128
+# Layers that differ in window or norm compile once each, for every width and model of a process;
+# a check of many models meets hundreds, and beyond the limit compiling fails.
+COMPILED_VARIANTS = 4096
 
 
 @dataclass
@@ -91,8 +92,9 @@ def install(
         from flybench.engine.graph.reductions import use_row_invariant_reductions
 
         use_row_invariant_reductions()
-        limit = max(torch._dynamo.config.recompile_limit, COMPILED_VARIANTS)
-        torch._dynamo.config.recompile_limit = limit
+        for limit in ("recompile_limit", "accumulated_recompile_limit"):
+            most = max(getattr(torch._dynamo.config, limit), COMPILED_VARIANTS)
+            setattr(torch._dynamo.config, limit, most)
         # Small independent kernels, such as the rotations of queries and of keys, become one.
         options: dict[str, Any] = {"combo_kernels": True, "combo_kernels_pointwise_only": True}
         compiled = torch.compile(run_module, fullgraph=True, dynamic=False, options=options)
