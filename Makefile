@@ -9,7 +9,7 @@ DEMO := task=demo limit=8 task.max_new_tokens=96
 .PHONY: demo test clean
 
 $(BIN)/flybench: pyproject.toml
-	@echo "Installing into $(VENV): PyTorch first, then the rest; about two minutes."
+	@echo "Installing into $(VENV): PyTorch first, then the rest; two to five minutes."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet "$(TORCH)"

@@ -78,6 +78,7 @@ def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
     return machinery_facts(plan) | {
         "method": config.method.name,
         "task": config.task.name,
+        "samples": len(plan.prompts),
         "key": plan.key,
         "family": plan.family,
         "seed": config.seed,

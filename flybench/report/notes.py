@@ -20,6 +20,7 @@ def notes(run: Run, arm: Arm) -> list[str]:
         _divergences(run, arm),
         floor.note(run, arm),
         _harm(arm),
+        _unfinished(run, arm),
         _failures(arm),
         _caps(run, arm),
         _loops(run, arm),
@@ -76,6 +77,13 @@ def _harm(arm: Arm) -> str:
         f"{stand} before a fact that only AR got right, in {count(answers, 'answer')}: they are "
         "listed with the samples."
     )
+
+
+def _unfinished(run: Run, arm: Arm) -> str:
+    asked, there = run.provenance.get("samples"), arm.row["n"] + arm.row["n_error"]
+    if not isinstance(asked, int) or there >= asked:
+        return ""
+    return f"The run is not finished: {there} of {asked} samples; its `flybench run` continues it."
 
 
 def _failures(arm: Arm) -> str:

@@ -86,6 +86,11 @@ def test_loops_are_warned_of(tmp_path: Path) -> None:
     assert "It goes round in loops more than AR: " in words(found)
 
 
+def test_a_run_that_was_stopped_says_so(tmp_path: Path) -> None:
+    assert "not finished: 40 of 60 samples" in words(verdict(tmp_path / "a", 40, samples=60))
+    assert "not finished" not in words(verdict(tmp_path / "b", 40, samples=40))
+
+
 @pytest.mark.parametrize("n", [1, 3, 29])
 def test_small_samples_settle_nothing(tmp_path: Path, n: int) -> None:
     found = verdict(tmp_path, n)
