@@ -7,17 +7,14 @@ the other. Between the two the data do not tell, and nothing is taken for shown.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import ceil, isinf, log
 from typing import Literal, NamedTuple
 
 from flybench.checks import MANY
 from flybench.compare.figures import Accuracy, Figure
-from flybench.stats import Interval, samples_needed
+from flybench.stats import Interval, samples_apart, samples_needed
 
 State = Literal["holds", "broken", "not resolved"]
 POWER = 0.8
-# Standard errors between a figure and a bar that tell them apart at 95 % in four samples of five.
-REACH = 1.96 + 0.84
 HOLDS, BROKEN, OPEN = 0, 1, 3
 
 
@@ -45,7 +42,7 @@ def retention_gate(found: Accuracy, loss: float) -> Gate:
         few = f"A solved {found.right_a:g} of {found.n}, too few for a ratio"
         return Gate(claim, "not resolved", f"{few}: choose questions that A can answer")
     state = _state(interval, bar)
-    needed = _observed(found.n, point, interval, bar)
+    needed = samples_apart(found.n, point, interval, bar)
     plan = "if the figures stay as they are"
     if found.pairs is not None and point >= bar:
         needed = samples_needed(found.pairs, loss, POWER)
@@ -59,7 +56,7 @@ def speed_gate(name: str, figure: Figure, n: int, bar: float) -> Gate:
     if figure.ratio is None or figure.interval is None:
         return Gate(claim, "not resolved", f"{n} samples give no interval: run more")
     state = _state(figure.interval, bar)
-    needed = _observed(n, figure.ratio, figure.interval, bar)
+    needed = samples_apart(n, figure.ratio, figure.interval, bar)
     plan = "if the figures stay as they are"
     text = _told(name, figure.ratio, figure.interval, bar, state, needed, plan)
     return Gate(claim, state, text)
@@ -95,15 +92,3 @@ def _told(
         return f"{where} is all below {bar:g}"
     many = f"n ≥ {needed:,.0f}" if needed < MANY else f"over {MANY:,} samples"
     return f"{where} contains {bar:g}; needs {many} for 80 % power, {plan}"
-
-
-def _observed(n: int, point: float, interval: Interval, bar: float) -> float:
-    """Samples that would tell `point` from `bar`, at the spread that n samples showed.
-
-    Ratios are compared by their logarithms, whose error falls with the root of n.
-    """
-    if min(point, interval.low) <= 0 or point == bar:
-        return float(MANY)
-    error = log(interval.high / interval.low) / (2 * 1.96)
-    needed = n * (REACH * error / log(point / bar)) ** 2
-    return MANY if isinf(needed) else max(ceil(needed), n + 1)
