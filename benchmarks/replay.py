@@ -47,7 +47,7 @@ def main() -> None:
             make_run(folder, asked.samples)
         methods, _ = grid(recorded_config(folder).method, GRID)
         start, worked = time.perf_counter(), time.process_time()
-        table = replay(folder, methods)
+        table = replay([folder], methods)
         seconds, cpu = time.perf_counter() - start, time.process_time() - worked
         traced = sum(file.stat().st_size for file in (folder.path / "traces").iterdir())
         found = {

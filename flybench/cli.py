@@ -1,7 +1,7 @@
 """The command line: `flybench VERB …`. Nothing heavy is imported before a verb runs.
 
 Exit codes: 0 done, 1 done but some samples failed, 2 the command cannot work as given; of `compare`
-1 is a gate that is broken and 3 one that is not resolved. One sentence says why;
+1 is a gate that is broken and 3 one that is not resolved, as of `tune`. One sentence says why;
 `FLYBENCH_DEBUG=1` shows the traceback behind it.
 """
 
@@ -35,7 +35,7 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
                    [--json FILE]
                             two runs of the same questions, paired; exit code 0: every gate holds,
                             1: one is broken, 3: none is broken and one is not resolved
-  flybench show RUN [SAMPLE] [--method NAME] [--tokenizer MODEL]
+  flybench show RUN [SAMPLE] [--method NAME]
                             an answer with the fate of every token, beside AR's; without SAMPLE
                             the list, flips and loosened answers first
   flybench export RUN… --to parquet|datasets|lm_eval --out DIR
@@ -44,8 +44,12 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
                             what a step costs: by width, context and batch, beside its floors
   flybench latency --acceptance RUN [COSTS…] [--force]
                             the speed-up that a run's rounds would give at measured costs
-  flybench replay RUN [method.k=5,10] [method.verify.theta=0.1,0.3] [latency=FILE] [--against RUN…]
-                            what other settings would accept of a run's recorded drafts
+  flybench replay RUN… [method.k=5,10] [method.verify.theta=0.1,0.3] [latency=FILE]
+                  [--against RUN…]
+                            what other settings would accept of recorded drafts (record.traces=true)
+  flybench tune [model=NAME] [task=NAME] [limit=N] [tune.theta=0.1,0.3] [tune.k=8,15] [latency=FILE]
+                            which setting is worth its risk: chosen by replay on one half of the
+                            samples, confirmed by real runs on the other; exit code 3: not resolved
   flybench train-eagle3 model=NAME data=PROMPTS.jsonl [out=FOLDER] [train.NAME=…] [answers.NAME=…]
                             a head for the target, from its own answers to these prompts
   flybench lm-eval [run] --model flybench --model_args model=NAME,method=NAME[,key=value …] …
@@ -70,6 +74,7 @@ VERBS = {
     "export": "flybench.export.command:export_command",
     "latency": "flybench.latency.command:latency_command",
     "replay": "flybench.replay.command:replay_command",
+    "tune": "flybench.tune.command:tune_command",
     "train-eagle3": "flybench.train.command:train_eagle3_command",
     "lm-eval": "flybench.lm_eval_model.command:lm_eval_command",
     "list": "flybench.commands:list_command",

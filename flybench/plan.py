@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from random import Random
 
 from flybench.config import MethodConfig, RunConfig, digest
 from flybench.core import FlybenchError, Prompt
@@ -14,6 +15,8 @@ from flybench.methods import AR, AR_AGAIN
 from flybench.records import RunFolder
 from flybench.tasks import build_task
 from flybench.tasks.base import Task
+
+ORDER = 20251122  # of shuffled samples: one for all runs, so that they stay comparable
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,7 @@ def make_plan(config: RunConfig) -> Plan:
     check_judge(config, task)
     machinery = choose_machinery(config)
     target, chat, head = machinery.target, machinery.chat, machinery.head
-    count = None if config.limit is None else config.offset + config.limit
-    prompts = task.prompts(count)[config.offset :]
+    prompts = _prompts(task, config)
     if not prompts:
         raise FlybenchError(
             f"offset={config.offset} leaves no sample of task {config.task.name}, which has "
@@ -97,3 +99,13 @@ def make_plan(config: RunConfig) -> Plan:
     shortest = min(range(len(prompts)), key=lengths.__getitem__)
     plan.check_length(lengths[shortest], prompts[shortest])
     return plan
+
+
+def _prompts(task: Task, config: RunConfig) -> Sequence[Prompt]:
+    """The samples that are asked for; tasks sort theirs by category, so that parts may differ."""
+    end = None if config.limit is None else config.offset + config.limit
+    if not config.shuffle:
+        return task.prompts(end)[config.offset :]
+    prompts = [*task.prompts()]
+    Random(ORDER).shuffle(prompts)
+    return prompts[config.offset : end]

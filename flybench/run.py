@@ -21,7 +21,7 @@ from flybench.config import MethodConfig
 from flybench.core import Generation, Loosened, Prompt, Record
 from flybench.decode import Decoder, StopRule
 from flybench.engine.loading import Pair, load_pair
-from flybench.machinery import Machinery
+from flybench.machinery import Machinery, Weights
 from flybench.measure import peak_memory_bytes, reset_peak_memory
 from flybench.methods import AR, AR_AGAIN, build_decoder
 from flybench.plan import Plan
@@ -82,6 +82,8 @@ def pending(plans: Sequence[Plan]) -> list[Asked]:
 class Loaded:
     """A pair in memory, what its models must read for a token, and the decoders built on it."""
 
+    weights: Weights
+    max_length: int
     pair: Pair
     costs: dict[str, Any]
     _decoders: dict[tuple[MethodConfig, Sampling, bool], Decoder] = field(default_factory=dict)
@@ -105,7 +107,11 @@ class Loaded:
                 "Compiling and capturing: up to a minute, less when it was done before.",
                 file=sys.stderr,
             )
-        return cls(pair, costs)
+        return cls(plan.weights, max_length, pair, costs)
+
+    def serves(self, weights: Weights, length: int) -> bool:
+        """Whether it is what is wanted, for texts of up to `length` tokens."""
+        return self.weights.serve(weights) and length <= self.max_length
 
     def decoder(self, method: MethodConfig, sampling: Sampling, traces: bool = False) -> Decoder:
         """A method on these models; AR's second turn is on the very decoder of the first."""

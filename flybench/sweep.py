@@ -11,7 +11,7 @@ import gc
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,6 @@ from flybench.core import FlybenchError
 from flybench.engine.placement import use_threads
 from flybench.judge import build_judge
 from flybench.judge.base import Judge
-from flybench.machinery import Weights
 from flybench.plan import Plan, make_plan
 from flybench.progress import Progress
 from flybench.provenance import open_folder
@@ -34,6 +33,7 @@ from flybench.ranks import from_leader, join, rank
 from flybench.records import RunFolder
 from flybench.report.headline import headline
 from flybench.run import Asked, Loaded, generate, pending
+from flybench.summary import Row
 from flybench.tokens import write_pieces
 
 Job = tuple[list[int], list[Asked]]
@@ -41,22 +41,38 @@ Job = tuple[list[int], list[Asked]]
 NOTHING: Job = ([], [])
 
 
+def tell(plan: Plan, rows: list[Row]) -> None:
+    """Print what became of a cell."""
+    print(headline(rows))
+    print(f"\n{plan.folder.path}\nReport: flybench report {plan.folder.path}")
+
+
 class Sweep:
-    """Runs cells; `argv` is the command as provenance keeps it."""
+    """Runs cells; `argv` is the command as provenance keeps it, `tell` shows each finished cell."""
 
     def __init__(
-        self, configs: Sequence[RunConfig], argv: Sequence[str], plain: bool = False
+        self,
+        configs: Sequence[RunConfig],
+        argv: Sequence[str],
+        plain: bool = False,
+        tell: Callable[[Plan, list[Row]], None] = tell,
     ) -> None:
         self.finished: dict[Path, None] = {}
         self.failures: dict[RunConfig, str] = {}
-        self._configs = list(configs)
         self._argv = argv
         self._plain = plain
+        self._tell = tell
+        self._loaded: Loaded | None = None
+        self._judge: tuple[JudgeConfig, Judge] | None = None
+        self.then(configs)
+
+    def then(self, configs: Sequence[RunConfig]) -> None:
+        """Take up other cells; what is in memory stays for them."""
+        self._configs = list(configs)
         self._plans: list[Plan | Exception] = []
         self._decoded: set[int] = set()
-        self._loaded: tuple[Weights, Loaded] | None = None
         self._ahead: dict[int, int] = {}
-        self._judge: tuple[JudgeConfig, Judge] | None = None
+        self._progress = Progress(plain=self._plain, silent=rank() > 0)
 
     def run(self, config: RunConfig) -> int:
         """One cell from checks to summary, as an exit code; an error ends this cell alone."""
@@ -82,9 +98,8 @@ class Sweep:
             print(f"flybench: {self.failures[config]}", file=sys.stderr)
             return 2
         self.finished[plan.folder.path] = None
-        print(headline(rows))
+        self._tell(plan, rows)
         failed = sum(row["n_error"] for row in rows)
-        print(f"\n{plan.folder.path}\nReport: flybench report {plan.folder.path}")
         if failed:
             print(f"{failed} sample(s) failed; the same command tries them again.", file=sys.stderr)
         return 1 if failed or judge_failures(rows) else 0
@@ -165,12 +180,12 @@ class Sweep:
         """What the plans need in memory, which is kept; room for every cell that will want it."""
         plan = max(plans, key=lambda each: each.weights.drafter is not None)
         wanted = plan.weights
-        if self._loaded is None or not self._loaded[0].serve(wanted):
+        needed = max(each.max_length for each in plans)
+        if self._loaded is None or not self._loaded.serves(wanted, needed):
             self._let_go()
             same = [p for p in self._plans if isinstance(p, Plan) and wanted.serve(p.weights)]
-            longest = max(each.max_length for each in same)
-            self._loaded = wanted, Loaded.of(plan, longest)
-        return self._loaded[1]
+            self._loaded = Loaded.of(plan, max(each.max_length for each in same))
+        return self._loaded
 
     def _judge_of(self, config: JudgeConfig) -> Judge | None:
         """The judge of a cell, kept for the next one; a local one has the memory to itself."""

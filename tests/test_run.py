@@ -178,6 +178,17 @@ def test_offset_and_limit_choose_samples(config: RunConfig) -> None:
     assert [(n, p.sample_id) for n, p, _ in pending([plan])] == [(1, "item-1"), (2, "item-2")]
 
 
+def test_shuffled_samples_come_in_one_random_order(config: RunConfig) -> None:
+    mixed = replace(config, shuffle=True)
+    whole = [prompt.sample_id for prompt in make_plan(mixed).prompts]
+    plain = [prompt.sample_id for prompt in make_plan(config).prompts]
+    assert whole != plain and sorted(whole) == sorted(plain)
+    halves = [replace(mixed, offset=offset, limit=3) for offset in (0, 3)]
+    parts = [prompt.sample_id for half in halves for prompt in make_plan(half).prompts]
+    assert parts == whole
+    assert make_plan(mixed).folder.path == make_plan(config).folder.path
+
+
 def test_a_crash_marks_one_sample_and_the_run_goes_on(
     config: RunConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:

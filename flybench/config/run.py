@@ -51,6 +51,7 @@ class RunConfig:
     record: RecordConfig = RecordConfig()
     limit: int | None = None
     offset: int = 0
+    shuffle: bool = False
     seed: int = 0
     warmup: int = 1
     retention_margin: float = 0.01

@@ -42,11 +42,16 @@ def latency_command(arguments: Sequence[str]) -> int:
             rest.append(argument)
     allow("weights", weights, WEIGHTS)
     for config in cells(parse_request(rest)):
-        _measure(config, weights)
+        measured(config, weights)
     return 0
 
 
-def _measure(config: RunConfig, weights: str) -> None:
+def measured(config: RunConfig, weights: str = WEIGHTS[0]) -> Path | None:
+    """Measure, write and print; the folder, or None on ranks but the first.
+
+    Raises:
+        FlybenchError: the pair cannot be costed here.
+    """
     if config.method.needs_head:
         raise FlybenchError(
             f"method={config.method.name} is not costed, since its head is no model with steps of "
@@ -64,7 +69,7 @@ def _measure(config: RunConfig, weights: str) -> None:
         print(warning, file=sys.stderr)
     result = measure(pair, config.method, config.sampling.rule(), Clock(device))
     if rank():
-        return
+        return None
     result |= {"warnings": warnings, "environment": environment(device)}
     folder = RunFolder(Path(config.out).expanduser() / _name(config, result))
     table = frame(result)
@@ -73,6 +78,7 @@ def _measure(config: RunConfig, weights: str) -> None:
     title = f"{pair.name} on {result['device']}, engine {pair.label}, {weights} weights"
     (folder.path / "latency.png").write_bytes(figure(table, title))
     print(f"{text(result)}\n\n{folder.path}")
+    return folder.path
 
 
 def _name(config: RunConfig, result: Result) -> str:

@@ -17,42 +17,69 @@ UNLIKE = ("model", "task", "engine", "sampling", "seed")
 
 
 def against(
-    folder: RunFolder, runs: Sequence[RunFolder], cells: Sequence[MethodConfig] | None = None
+    folders: Sequence[RunFolder],
+    runs: Sequence[RunFolder],
+    cells: Sequence[MethodConfig] | None = None,
 ) -> pd.DataFrame:
-    """The replay of `folder` beside each of `runs` whose setting is one of `cells`, or of any.
+    """The replay of `folders` beside each of `runs` whose setting is one of `cells`, or of any.
 
-    Rows are those of `replay` with `run`, the run's folder, `n`, the samples that both finished,
-    `tau_real`, and `error`, the replayed tau ÷ the real one − 1.
+    Rows are those of `replay` with `run`, the run's folder, `n`, the samples that all finished,
+    `tau_real`, and `error`, the replayed tau ÷ the real one − 1. Runs over the same samples are
+    replayed together, which reads the traces once.
 
     Raises:
         FlybenchError: a run is of another model, task, drafter or sampling, or shares no sample.
     """
-    config = recorded_config(folder)
+    folder, config = folders[0], recorded_config(folders[0])
+    answered = set.intersection(*(_answered(each) for each in folders))
     wanted = None if cells is None else {(cell.verify, cell.k) for cell in cells}
-    found = []
+    chosen: dict[frozenset[str], list[tuple[RunFolder, MethodConfig]]] = {}
     for run in runs:
         real = _comparable(folder, config, run)
         if wanted is not None and (real.verify, real.k) not in wanted:
             continue
-        shared = _answered(folder, config.method.name) & _answered(run, real.name)
-        samples = {sample for sample, _ in shared}
+        samples = frozenset(sample for sample, _ in answered & _answered(run))
         if not samples:
             raise FlybenchError(
                 f"{run.path} and {folder.path} have no finished sample in common: continue one of "
                 "them, or choose another run."
             )
-        rounds = round_frame(run, real.name)
-        rounds = rounds[rounds["sample_id"].isin(samples)]
-        tau = float(rounds["emitted"].sum() / len(rounds))
-        row = replay(folder, [real], samples=samples)
-        row = row.assign(run=run.path.name, n=len(samples), tau_real=tau)
-        found.append(row.assign(error=row["tau"] / tau - 1))
-    if not found:
+        chosen.setdefault(samples, []).append((run, real))
+    if not chosen:
         raise FlybenchError(
             "none of the runs after --against has a setting of the grid: leave the grid out to "
             "replay the settings of the runs."
         )
+    found = [_beside(folders, part, samples) for samples, part in chosen.items()]
     return pd.concat(found, ignore_index=True)
+
+
+def check_alike(folders: Sequence[RunFolder]) -> None:
+    """Refuse recordings that cannot blend into one estimate.
+
+    Raises:
+        FlybenchError: they are of other models, tasks, drafters or sampling.
+    """
+    config = recorded_config(folders[0])
+    for folder in folders[1:]:
+        _comparable(folders[0], config, folder)
+
+
+def _beside(
+    folders: Sequence[RunFolder],
+    runs: Sequence[tuple[RunFolder, MethodConfig]],
+    samples: frozenset[str],
+) -> pd.DataFrame:
+    """Runs over the same samples beside their replays, a row each."""
+    table = replay(folders, [method for _, method in runs], samples)
+    frames = (round_frame(run, method.name) for run, method in runs)
+    rounds = [frame[frame["sample_id"].isin(samples)]["emitted"] for frame in frames]
+    table = table.assign(
+        run=[run.path.name for run, _ in runs],
+        n=len(samples),
+        tau_real=[float(emitted.sum() / len(emitted)) for emitted in rounds],
+    )
+    return table.assign(error=table["tau"] / table["tau_real"] - 1)
 
 
 def _comparable(folder: RunFolder, config: RunConfig, run: RunFolder) -> MethodConfig:
@@ -70,7 +97,9 @@ def _comparable(folder: RunFolder, config: RunConfig, run: RunFolder) -> MethodC
     return other.method
 
 
-def _answered(folder: RunFolder, method: str) -> set[tuple[str, str]]:
+def _answered(folder: RunFolder) -> set[tuple[str, str]]:
+    """Finished samples of a run's method, and what they asked."""
+    method = recorded_config(folder).method.name
     return {
         (record.sample_id, record.prompt_sha256)
         for record in folder.records().values()

@@ -1,4 +1,4 @@
-"""`flybench replay RUN method.verify.theta=0.1,0.3 … [latency=FILE] [--against RUN…]`."""
+"""`flybench replay RUN… method.verify.theta=0.1,0.3 … [latency=FILE] [--against RUN…]`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pandas as pd
 
 from flybench.arguments import Parser
 from flybench.records import RunFolder
-from flybench.replay.against import against
-from flybench.replay.grid import recorded_config, replay
+from flybench.replay.against import against, check_alike
+from flybench.replay.grid import Prices, recorded_config, replay
 from flybench.replay.settings import grid
 from flybench.report.text import aligned, interval, number, percent
 
@@ -24,18 +24,20 @@ def replay_command(arguments: Sequence[str]) -> int:
     """Print the table of a grid, or that of real runs beside their replays."""
     settings = [argument for argument in arguments if SETTING.match(argument)]
     parser = Parser("replay")
-    parser.add_argument("run", type=Path)
+    parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--against", nargs="+", type=Path)
     asked = parser.parse_args([word for word in arguments if word not in settings])
     costs = [Path(word.removeprefix(COSTS)) for word in settings if word.startswith(COSTS)]
     swept = [word for word in settings if not word.startswith(COSTS)]
-    folder = RunFolder.existing(asked.run)
-    cells, left_out = grid(recorded_config(folder).method, swept)
+    folders = RunFolder.all_existing(asked.runs)
+    cells, left_out = grid(recorded_config(folders[0]).method, swept)
+    check_alike(folders)
     if asked.against:
         runs = RunFolder.all_existing(asked.against)
-        print(errors(against(folder, runs, cells if swept else None)))
+        print(errors(against(folders, runs, cells if swept else None)))
     else:
-        print(estimates(replay(folder, cells, costs[-1] if costs else None), left_out))
+        columns = [Prices(folders[0], path) for path in costs[-1:]]
+        print(estimates(replay(folders, cells, columns=columns), left_out))
     return 0
 
 

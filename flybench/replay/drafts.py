@@ -53,7 +53,8 @@ class Drafts:
 class Continued:
     """Recorded rows with a guess for whatever a draft could go on with.
 
-    `match` [R] is the recorded one or a guess, `following` [R] the row after each in a draft.
+    `match` [R] is the recorded one or a guess, `following` [R] the row after each in a draft, and
+    `told` [R] the row whose drafted token stands for each one's: its own, or the one it guesses by.
     """
 
     def __init__(self, rows: Rows) -> None:
@@ -67,6 +68,7 @@ class Continued:
         self.match = rows.match.copy()
         self.following = np.arange(count) + 1
         self.following[last] = np.flatnonzero(last)
+        self.told = np.arange(count)
         self._jumps = np.zeros(count, dtype=bool)
         self._guess(size)
 
@@ -80,7 +82,7 @@ class Continued:
             if not len(known):
                 known = np.flatnonzero(rows.drafted)
             lenders = _alike(rows.entropy, lacking, known, rng)
-            self.match[lacking] = rows.match[lenders]
+            self.match[lacking], self.told[lacking] = rows.match[lenders], lenders
             goes_on = self.match[lacking] & (rows.text[lacking] != NOWHERE)
             # The next round is on the text, unless the answer ends here.
             goes_on &= ~np.isin(rows.text[lacking] + 1, rows.answers["end"])

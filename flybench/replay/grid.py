@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,52 +15,67 @@ from flybench.compose import read_yaml
 from flybench.config import DRAFT_MODEL_KINDS, MethodConfig, RunConfig
 from flybench.core import Fate, FlybenchError
 from flybench.frames import round_frame
-from flybench.latency.costs import measured_costs
+from flybench.latency.costs import RoundCosts, measured_costs
 from flybench.latency.projection import allowed_costs, projection
 from flybench.records import RunFolder
+from flybench.replay.blend import SETTING, blended
 from flybench.replay.drafts import Continued
-from flybench.replay.rows import read_rows
+from flybench.replay.rows import Rows, read_rows
 from flybench.replay.walk import Rounds, walk
 
 TOLD = (Fate.EXACT, Fate.LOOSE, Fate.GATE, Fate.WINDOW, Fate.TAIL, Fate.REJECTED)
 
 
-def replay(
-    folder: RunFolder,
-    methods: Sequence[MethodConfig],
-    latency: Path | None = None,
-    samples: Collection[str] | None = None,
-) -> pd.DataFrame:
-    """What each of `methods` would have accepted of the drafts of a run, a row each and in order.
+Column = Callable[[MethodConfig, Rounds, Rows], dict[str, Any]]
+"""More figures of a method, from its rounds over the recorded rows."""
 
-    Of a method its verification and `k` count; its drafter must be the run's. Columns: `kind`,
-    `rule`, `theta`, `window`, `k`; `tokens`, `rounds`, `tau` (pooled), `loose_per_1000`, a count
-    for each of the fates `TOLD`, `fate_exact` and so on; `guessed`, the share of visited tokens
-    that no trace holds, and `strayed`, the share of rounds that left the recorded text. With the
-    costs of a `latency` file also a projection: `speedup` and the ends of its interval. `samples`
-    restricts all of it to some of the run's.
+
+def replay(
+    folders: Sequence[RunFolder],
+    methods: Sequence[MethodConfig],
+    samples: Collection[str] | None = None,
+    columns: Sequence[Column] = (),
+) -> pd.DataFrame:
+    """What each of `methods` would have accepted of recorded drafts, a row each and in order.
+
+    Of a method its verification and `k` count; its drafter must be that of the recorded runs, which
+    are of the same samples and blend into one estimate. Columns: `kind`, `rule`, `theta`, `window`,
+    `k`; `tokens`, `rounds`, `tau` (pooled), `loose_per_1000`, a count for each of the fates `TOLD`,
+    `fate_exact` and so on; `guessed`, the share of visited tokens that no trace holds, and
+    `strayed`, the share of rounds that left the recorded text; then those of `columns`, such as
+    `Prices`. `samples` restricts all of it to some of the runs'.
 
     Raises:
-        FlybenchError: the run is not greedy or of trees, lacks traces, or the costs do not fit.
+        FlybenchError: a run is not greedy or of trees, lacks traces, or the costs do not fit.
     """
+    with tqdm(
+        total=len(methods) * len(folders), desc="replay", unit="cell", leave=False, disable=None
+    ) as bar:
+        return blended([_replayed(folder, methods, samples, columns, bar) for folder in folders])
+
+
+def _replayed(
+    folder: RunFolder,
+    methods: Sequence[MethodConfig],
+    samples: Collection[str] | None,
+    columns: Sequence[Column],
+    bar: tqdm[Any],
+) -> pd.DataFrame:
     config = recorded_config(folder)
     for method in methods:
         _check_drafter(config.method, method)
-    project = _projector(folder, config, latency, samples)
     rows = read_rows(folder, config.method.name, config.method.k, samples)
     continued = Continued(rows)
     found: dict[int, dict[str, Any]] = {}
-    bar = tqdm(total=len(methods), desc="replay", unit="cell", leave=False, disable=None)
     for k in dict.fromkeys(method.k for method in methods):
         drafts = continued.drafts(k)
         for number, method in enumerate(methods):
             if method.k == k:
                 rounds = walk(continued, drafts, method)
-                sample_ids = rows.answers["sample_id"].to_numpy()[rounds.answer]
                 found[number] = {**_setting(method), **_counts(rounds)}
-                found[number] |= project(method, rounds, sample_ids)
+                for column in columns:
+                    found[number] |= column(method, rounds, rows)
                 bar.update()
-    bar.close()
     return pd.DataFrame([found[number] for number in range(len(methods))])
 
 
@@ -101,8 +116,8 @@ def _check_drafter(recorded: MethodConfig, method: MethodConfig) -> None:
 
 
 def _setting(method: MethodConfig) -> dict[str, Any]:
-    verify = asdict(method.verify)
-    return {name: verify[name] for name in ("kind", "rule", "theta", "window")} | {"k": method.k}
+    known = asdict(method.verify) | {"k": method.k}
+    return {name: known[name] for name in SETTING}
 
 
 def _counts(rounds: Rounds) -> dict[str, Any]:
@@ -118,42 +133,39 @@ def _counts(rounds: Rounds) -> dict[str, Any]:
     }
 
 
-class _Unpriced:
-    """No costs, no projection."""
+class Prices:
+    """A projection of each replay at the costs of one `latency` file: `speedup` and the ends of its
+    interval.
 
-    def __call__(self, method: MethodConfig, rounds: Rounds, sample_ids: Any) -> dict[str, Any]:
-        return {}
-
-
-class _Priced:
-    """A projection of each replay at the costs of one file."""
+    `shares` says, by drafter, which share of a step a drafted token takes where looking up saves
+    some.
+    """
 
     def __init__(
         self,
         folder: RunFolder,
-        config: RunConfig,
         latency: Path,
-        samples: Collection[str] | None,
+        samples: Collection[str] | None = None,
+        shares: Mapping[str, float] | None = None,
     ) -> None:
         self._result = allowed_costs(folder, folder.provenance(), latency)
-        self._source = str(latency)
-        frames = (round_frame(folder, name) for name in ("ar", config.method.name))
+        self._source, self._shares = str(latency), shares or {}
+        frames = (round_frame(folder, name) for name in ("ar", recorded_config(folder).method.name))
         self._plain, self._recorded = (
             frame if samples is None else frame[frame["sample_id"].isin(samples)]
             for frame in frames
         )
 
-    def __call__(self, method: MethodConfig, rounds: Rounds, sample_ids: Any) -> dict[str, Any]:
-        costs = measured_costs(self._result, self._source, asdict(method), self._recorded)
+    def __call__(self, method: MethodConfig, rounds: Rounds, rows: Rows) -> dict[str, Any]:
+        sample_ids = rows.answers["sample_id"].to_numpy()[rounds.answer]
         replayed = pd.DataFrame(
             {"sample_id": sample_ids, "drafted": rounds.drafted, "emitted": rounds.emitted}
         )
-        point, ends = projection(self._plain, replayed, costs, method.k)
+        point, ends = projection(self._plain, replayed, self._costs(method), method.k)
         low, high = ends or (None, None)
         return {"speedup": point, "speedup_low": low, "speedup_high": high}
 
-
-def _projector(
-    folder: RunFolder, config: RunConfig, latency: Path | None, samples: Collection[str] | None
-) -> _Priced | _Unpriced:
-    return _Unpriced() if latency is None else _Priced(folder, config, latency, samples)
+    def _costs(self, method: MethodConfig) -> RoundCosts:
+        costs = measured_costs(self._result, self._source, asdict(method), self._recorded)
+        share = self._shares.get(method.draft.kind, 1.0)
+        return replace(costs, draft_token_s=share * costs.draft_token_s)

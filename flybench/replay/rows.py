@@ -30,8 +30,8 @@ class Rows:
     of all answers stand one behind the other: `text` is the place of the token that a row decided,
     `NOWHERE` for rows off the text; `chosen` says that this token was the target's own choice.
     `answers` has a row for each answer: its sample, turn, and its `begin` and `end` in the texts.
-    `corrected` are the places right after a correction. `k` is the longest draft that was asked
-    for, `words` the size of the vocabulary.
+    `corrected` are the places right after a correction. `token` is the drafted one, `choice` the
+    target's. `k` is the longest draft that was asked for, `words` the size of the vocabulary.
     """
 
     match: Bools
@@ -44,6 +44,8 @@ class Rows:
     chosen: Bools
     answers: pd.DataFrame
     corrected: Ints
+    token: Ints
+    choice: Ints
     k: int
     words: int
 
@@ -117,6 +119,8 @@ def make_rows(
         chosen=on_text & ~loose,
         answers=answers,
         corrected=starts[1:][refused[:-1] & ~first[1:]],
+        token=frame["token"].to_numpy(np.int64),
+        choice=frame["choice"].to_numpy(np.int64),
         k=k,
         words=words,
     )

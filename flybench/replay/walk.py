@@ -31,7 +31,8 @@ class Rounds:
 
     `answer` numbers the answer of each round; counts are of tokens kept after truncation at the
     answer's end; `fates` [rounds, K] are 0 where a token was not visited; `guessed` counts visited
-    tokens that no trace holds; `strayed` says that the round left the recorded text.
+    tokens that no trace holds; `strayed` says that the round left the recorded text. `loosened` are
+    the rows of the loose tokens that were kept, at places `loosened_at` of answers `loosened_in`.
     """
 
     answer: Ints
@@ -42,6 +43,9 @@ class Rounds:
     fates: Ints
     guessed: Ints
     strayed: Bools
+    loosened: Ints
+    loosened_at: Ints
+    loosened_in: Ints
 
 
 def walk(continued: Continued, drafts: Drafts, method: MethodConfig) -> Rounds:
@@ -50,18 +54,22 @@ def walk(continued: Continued, drafts: Drafts, method: MethodConfig) -> Rounds:
     accepted = accepted_prefix(kept(torch.from_numpy(fates))).numpy()
     landing, strayed = _landings(continued, drafts, accepted)
     answer, place = _visit(continued, landing)
-    ends = continued.rows.answers["end"].to_numpy()
+    begins, ends = (continued.rows.answers[name].to_numpy() for name in ("begin", "end"))
     emitted = np.minimum(accepted[place] + 1, ends[answer] - place)
     own, steps = fates[place], np.arange(fates.shape[1])
+    loose = (own == Fate.LOOSE) & (steps < emitted[:, None])
     return Rounds(
         answer=answer,
         drafted=drafts.length[place],
         accepted=np.minimum(accepted[place], emitted),
-        loose=((own == Fate.LOOSE) & (steps < emitted[:, None])).sum(1),
+        loose=loose.sum(1),
         emitted=emitted,
         fates=own,
         guessed=(drafts.guessed[place] & (own != Fate.UNVISITED)).sum(1),
         strayed=strayed[place],
+        loosened=continued.told[drafts.rows[place, :-1][loose]],
+        loosened_at=((place - begins[answer])[:, None] + steps)[loose],
+        loosened_in=answer.repeat(loose.sum(1)),
     )
 
 

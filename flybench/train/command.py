@@ -7,11 +7,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-import yaml
 from transformers import PreTrainedModel
 
+from flybench.arguments import own_settings
 from flybench.checks import build, positive
 from flybench.compose import cells, parse_request
 from flybench.core import FlybenchError
@@ -50,7 +49,7 @@ class AnswerSettings:
 
 def train_eagle3_command(arguments: Sequence[str]) -> int:
     """model=… data=PROMPTS.jsonl [out=FOLDER] [train.NAME=…] [answers.NAME=…]"""
-    given, rest = _own(arguments)
+    given, rest = own_settings(arguments, ("train", "answers"), ("data", "out"))
     if "data" not in given:
         raise FlybenchError(
             "flybench train-eagle3 needs data=FILE, a file of JSON objects with a prompt, or "
@@ -106,31 +105,6 @@ def read_prompts(path: Path, chat: Chat) -> list[Prompt]:
     if not found:
         raise FlybenchError(f"data={path} holds no prompts: write one a line.")
     return found
-
-
-def _own(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    """This verb's settings, as a tree, and what Hydra composes."""
-    own: dict[str, Any] = {}
-    rest = []
-    for argument in arguments:
-        name, equals, text = argument.partition("=")
-        group, dot, key = name.partition(".")
-        if equals and name in ("data", "out"):
-            own[name] = text
-        elif equals and dot and group in ("train", "answers"):
-            own.setdefault(group, {})[key] = _value(text)
-        else:
-            rest.append(argument)
-    return own, rest
-
-
-def _value(text: str) -> Any:
-    """What a setting's text means; YAML alone takes 1e-3 for a word."""
-    try:
-        value = yaml.safe_load(text)
-        return float(value) if isinstance(value, str) else value
-    except (ValueError, yaml.YAMLError):
-        return text
 
 
 def _corpus(

@@ -94,7 +94,7 @@ def test_the_recorded_setting_gives_the_recorded_rounds(settings: Sequence[str])
     rounds = recorded_rounds(folder, method.name)
     assert len({fates for *_, fates in rounds}) > 1
     assert rounds_of(folder, method) == rounds
-    table = replay(folder, [method])
+    table = replay([folder], [method])
     assert table["tau"].item() == sum(r[3] for r in rounds) / len(rounds)
     assert table["strayed"].item() == 0
 
@@ -102,7 +102,7 @@ def test_the_recorded_setting_gives_the_recorded_rounds(settings: Sequence[str])
 def test_a_shorter_exact_draft_is_replayed_exactly_as_far_as_it_was_recorded() -> None:
     """Whatever is not guessed is what a real run does."""
     folder, short = run(*RECORDED["exact"], TRACED), run("method=spd", "method.k=2")
-    table = against(folder, [short])
+    table = against([folder], [short])
     assert table["n"].item() == 3
     assert abs(table["error"].item()) < 0.02
     assert table["guessed"].item() < 0.05
@@ -112,10 +112,10 @@ def test_fewer_conditions_never_accept_less() -> None:
     folder = run(*RECORDED["exact"], TRACED)
     method = recorded_config(folder).method
     verify = [VerifyConfig("fly", theta=theta, window=2) for theta in (0.0, 0.3, 0.8, np.inf)]
-    table = replay(folder, [replace(method, verify=each) for each in verify])
+    table = replay([folder], [replace(method, verify=each) for each in verify])
     assert table["loose_per_1000"].is_monotonic_decreasing
     assert table["loose_per_1000"].iloc[0] > 0
-    exact = replay(folder, [method])
+    exact = replay([folder], [method])
     assert table["tau"].iloc[-1] == exact["tau"].item()
     assert table["fate_gate"].iloc[-1] == exact["fate_rejected"].item()
 
@@ -123,8 +123,8 @@ def test_fewer_conditions_never_accept_less() -> None:
 def test_half_of_the_samples_can_be_replayed_alone() -> None:
     folder = run(*RECORDED["official"], TRACED)
     method = recorded_config(folder).method
-    halves = [replay(folder, [method], samples=part) for part in ({"n0"}, {"n1", "n2"})]
-    whole = replay(folder, [method])
+    halves = [replay([folder], [method], samples=part) for part in ({"n0"}, {"n1", "n2"})]
+    whole = replay([folder], [method])
     assert sum(half["rounds"].item() for half in halves) == whole["rounds"].item()
 
 
@@ -132,7 +132,7 @@ def test_a_run_without_traces_is_refused_and_can_be_continued_with_them() -> Non
     settings = [*FLY, "seed=7"]
     folder = run(*settings)
     with pytest.raises(FlybenchError) as error:
-        replay(folder, [recorded_config(folder).method])
+        replay([folder], [recorded_config(folder).method])
     assert_one_sentence(error.value, "record.traces=true")
     before = recorded_rounds(folder, "fly")
     assert run(*settings, TRACED).path == folder.path
@@ -153,7 +153,7 @@ def test_traces_without_a_record_are_not_read_and_lost_ones_are_made_again() -> 
     assert rounds_of(folder, method) == recorded_rounds(folder, "fly")
     parts[0].write_bytes(parts[0].read_bytes()[:200])
     with pytest.raises(FlybenchError) as error:
-        replay(folder, [method])
+        replay([folder], [method])
     assert_one_sentence(error.value, str(parts[0]), "damaged")
     parts[0].unlink()
     run(*settings)
@@ -205,10 +205,10 @@ def test_a_wrong_setting_is_refused(setting: str, told: str) -> None:
 def test_runs_that_differ_in_more_than_their_verdicts_are_refused() -> None:
     folder = run(*RECORDED["exact"], TRACED)
     with pytest.raises(FlybenchError) as error:
-        against(folder, [run(*RECORDED["exact"], "seed=9")])
+        against([folder], [run(*RECORDED["exact"], "seed=9")])
     assert_one_sentence(error.value, "seed")
     with pytest.raises(FlybenchError) as error:
-        against(folder, [run(*RECORDED["lookup"])])
+        against([folder], [run(*RECORDED["lookup"])])
     assert_one_sentence(error.value, "method.draft")
 
 
@@ -222,3 +222,17 @@ def test_the_command_prints_estimates_and_errors(capsys: pytest.CaptureFixture[s
     assert main(["replay", str(folder.path), "--against", str(real.path)]) == 0
     assert "Median error over 1 runs" in capsys.readouterr().out
     assert main(["replay", str(Path("nowhere"))]) == 2
+
+
+def test_a_second_recording_is_blended_in_and_must_be_alike(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    exact, loose = run(*RECORDED["exact"], TRACED), run(*RECORDED["official"], TRACED)
+    own = recorded_config(loose).method
+    both = replay([exact, loose], [own])
+    assert both["tau"].item() == replay([loose], [own])["tau"].item()
+    capsys.readouterr()
+    assert main(["replay", str(exact.path), str(loose.path), "method.verify.theta=0.2"]) == 0
+    other = run(*RECORDED["exact"], "seed=9", TRACED)
+    assert main(["replay", str(exact.path), str(other.path)]) == 2
+    assert "seed" in capsys.readouterr().err

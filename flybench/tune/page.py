@@ -1,0 +1,66 @@
+"""The evidence in words and tables: `tune.md`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from flybench.config import RunConfig
+from flybench.records import RunFolder
+from flybench.report.text import percent
+from flybench.tune.confirm import Finding
+from flybench.tune.risk import WEIGHTS
+from flybench.tune.search import Found
+from flybench.tune.verdict import Verdict
+from flybench.tune.write import CONF, confirmed, projected
+
+
+def page(
+    folder: RunFolder,
+    config: RunConfig,
+    arguments: Sequence[str],
+    found: Found,
+    findings: Sequence[Finding],
+    decided: Verdict,
+    latency: str,
+) -> str:
+    """Markdown: what to use, what real runs showed, what replays promised, and how both came."""
+    use = (
+        "Use `method=ar`: nothing here is shown to be faster without a loss."
+        if decided.method is None
+        else f"Use it: `flybench run --config-dir {folder.path}/conf method=tuned …` ({CONF})."
+    )
+    runs = " ".join(str(each.folder.path) for each in findings)
+    level = percent(findings[0].level)
+    parts = [
+        f"# {config.model.name} on {config.task.name}: which setting to use",
+        "\n".join(f"- {sentence}" for sentence in decided.sentences),
+        use,
+        "## Real runs, on samples that chose nothing",
+        _code(confirmed(found, findings)),
+        f"AR and all methods answered each sample side by side. Intervals are of {level}, so that "
+        "all looks at all candidates hold together at 95 %; `speed-up` is AR's time to answer over "
+        f"the method's, `over exact` the exact setting's over it. A loose setting counts as kept "
+        f"if it loses at most {percent(config.retention_margin)} of AR's accuracy.",
+        f"Every token of it: `flybench report {runs}`",
+        "## Replays, on the other half",
+        _code(projected(found.table)),
+        f"{len(found.table)} settings were replayed over recorded drafts at the costs of "
+        f"{latency}; these are on the front: none is faster, less risky and less loose at the "
+        "opening at once. All are in grid.csv.",
+        "![Projected speed-up against risk](front.png)",
+        f"`risk` counts loose tokens in 1,000, each weighted by its class: {_weights()}. `opening` "
+        "is the share of answers with a loose token among their first 8. Both are estimates of "
+        "harm, and no measurement of it.",
+        "## How it was made",
+        _code(shlex.join(["flybench", "tune", *arguments])),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _code(text: str) -> str:
+    return f"```\n{text}\n```"
+
+
+def _weights() -> str:
+    return ", ".join(f"{name} {weight:g}" for name, weight in WEIGHTS.items())

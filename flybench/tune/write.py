@@ -1,0 +1,115 @@
+"""What a tuning leaves behind: a method's file, tables, a figure, and a page in words."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from flybench.records import RunFolder
+from flybench.report.plot import LIGHT, Axes, legend_below, png
+from flybench.report.text import NONE, aligned, interval, number, percent
+from flybench.tune.confirm import Finding
+from flybench.tune.search import Found
+from flybench.tune.settings import told
+from flybench.tune.verdict import Verdict
+
+TUNED = "tuned"
+CONF = f"conf/method/{TUNED}.yaml"
+
+
+def write_method(folder: RunFolder, decided: Verdict, about: str) -> None:
+    """`conf/method/tuned.yaml` for `--config-dir`; none where AR is the best there is."""
+    file = folder.path / CONF
+    if decided.method is None:
+        file.unlink(missing_ok=True)
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    method = replace(decided.method, name=TUNED, description=f"{told(decided.method)}, {about}")
+    file.write_text(yaml.safe_dump(asdict(method), sort_keys=False), encoding="utf-8")
+
+
+def write_evidence(folder: RunFolder, found: Found, findings: Sequence[Finding], page: str) -> None:
+    """The page, the replayed grid, what was confirmed, and the figure of both."""
+    folder.write("tune.md", page)
+    folder.write("grid.csv", found.table.to_csv(index=False))
+    folder.write("confirmed.csv", pd.DataFrame(map(_row, findings)).to_csv(index=False))
+    drawing = png((lambda axes, theme: _draw(axes, found, findings),), 6.4, 4.2)
+    (folder.path / "front.png").write_bytes(drawing)
+
+
+def projected(table: pd.DataFrame) -> str:
+    """The front of the replayed grid as text, the fastest first."""
+    lines = [["method", "rule", "theta", "window", "k", "tau", "speed-up", "loose ‰", "risk"]]
+    lines[0] += ["opening"]
+    for row in table[table["front"]].sort_values("speedup", ascending=False).to_dict("records"):
+        figures = [number(row[name]) for name in ("tau", "speedup")]
+        figures += [number(row[name], 1) for name in ("loose_per_1000", "risk")]
+        lines.append([*_setting(row), *figures, percent(row["opening"])])
+    return aligned(lines, left=2)
+
+
+def confirmed(found: Found, findings: Sequence[Finding]) -> str:
+    """The real runs as text, the exact method's first."""
+    lines = [["method", "n", "speed-up", "projected", "over exact", "length", "retention"]]
+    lines[0] += ["both/lost/won/no", "result"]
+    for each in findings:
+        pairs = NONE if each.pairs is None else "/".join(map(str, each.pairs))
+        kept = f"{percent(each.retention)} {interval(each.retention_ends, 1, 100)}".strip()
+        figures = [
+            f"{number(point)} {interval(ends)}".strip()
+            for point, ends in ((each.speedup, each.speedup_ends), (each.gain, each.gain_ends))
+        ]
+        figures.insert(1, number(found.row(each.method)["speedup"]))
+        figures += [number(each.length_ratio), kept, pairs, each.state]
+        lines.append([told(each.method), str(each.n), *figures])
+    return aligned(lines)
+
+
+def _setting(row: dict[Hashable, Any]) -> list[str]:
+    loose = row["kind"] == "fly"
+    rule = [row["rule"], f"{row['theta']:g}", str(row["window"])] if loose else ["exact", "", ""]
+    return [row["method"], *rule, str(row["k"])]
+
+
+def _row(finding: Finding) -> dict[str, Any]:
+    """A finding as a flat row; two columns for each interval."""
+    method = finding.method
+    row: dict[str, Any] = {"method": method.name, "k": method.k, "draft": method.draft.kind}
+    row |= asdict(method.verify) | {"run": finding.folder.path.name}
+    row |= {name: getattr(finding, name) for name in ("n", "level", "state", "length_ratio")}
+    for name in ("speedup", "gain", "retention"):
+        low, high = getattr(finding, f"{name}_ends") or (None, None)
+        row |= {name: getattr(finding, name), f"{name}_low": low, f"{name}_high": high}
+    pairs = finding.pairs
+    return row | ({} if pairs is None else pairs._asdict())
+
+
+def _draw(axes: Axes, found: Found, findings: Sequence[Finding]) -> None:
+    """Projected speed against risk; what real runs measured beside what was projected for them."""
+    table = found.table
+    style: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 4}
+    for name, rows, colour in (
+        ("replayed", table[~table["front"]], "grey"),
+        ("replayed, on the front", table[table["front"]], "blue"),
+    ):
+        axes.plot(rows["speedup"], rows["risk"], color=LIGHT[colour], label=name, **style)
+    for place, each in enumerate(findings):
+        risk, label = found.row(each.method)["risk"], None if place else "measured, with intervals"
+        ends = each.speedup_ends or (np.nan, np.nan)
+        axes.plot(ends, (risk, risk), color=LIGHT["red"])
+        axes.plot(
+            np.array([each.speedup], float),
+            risk,
+            "s",
+            color=LIGHT["red"],
+            markersize=5,
+            label=label,
+        )
+    axes.axvline(1, color=LIGHT["soft"], linewidth=1)
+    axes.set(xlabel="speed-up over AR (×)", ylabel="risk: weighted loose tokens in 1,000")
+    legend_below(axes, columns=3)
