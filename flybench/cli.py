@@ -45,7 +45,7 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
   flybench latency --acceptance RUN [COSTS…] [--force]
                             the speed-up that a run's rounds would give at measured costs
   flybench replay RUN… [method.k=5,10] [method.verify.theta=0.1,0.3] [latency=FILE]
-                  [--against RUN…]
+                  [--against RUN…] [--csv FILE]
                             what other settings would accept of recorded drafts (record.traces=true)
   flybench tune [model=NAME] [task=NAME] [limit=N] [tune.theta=0.1,0.3] [tune.k=8,15] [latency=FILE]
                             which setting is worth its risk: chosen by replay on one half of the

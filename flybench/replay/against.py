@@ -25,16 +25,17 @@ def against(
 
     Rows are those of `replay` with `run`, the run's folder, `n`, the samples that all finished,
     `tau_real`, and `error`, the replayed tau ÷ the real one − 1. Runs over the same samples are
-    replayed together, which reads the traces once.
+    replayed together, which reads the traces once; one of `folders` itself is passed over.
 
     Raises:
         FlybenchError: a run is of another model, task, drafter or sampling, or shares no sample.
     """
     folder, config = folders[0], recorded_config(folders[0])
     answered = set.intersection(*(_answered(each) for each in folders))
+    recorded = {each.path.resolve() for each in folders}
     wanted = None if cells is None else {(cell.verify, cell.k) for cell in cells}
     chosen: dict[frozenset[str], list[tuple[RunFolder, MethodConfig]]] = {}
-    for run in runs:
+    for run in (each for each in runs if each.path.resolve() not in recorded):
         real = _comparable(folder, config, run)
         if wanted is not None and (real.verify, real.k) not in wanted:
             continue
@@ -47,8 +48,8 @@ def against(
         chosen.setdefault(samples, []).append((run, real))
     if not chosen:
         raise FlybenchError(
-            "none of the runs after --against has a setting of the grid: leave the grid out to "
-            "replay the settings of the runs."
+            "none of the runs after --against has a setting of the grid, or all are recordings: "
+            "leave the grid out to replay the settings of the runs, and give other runs."
         )
     found = [_beside(folders, part, samples) for samples, part in chosen.items()]
     return pd.concat(found, ignore_index=True)

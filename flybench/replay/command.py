@@ -26,6 +26,7 @@ def replay_command(arguments: Sequence[str]) -> int:
     parser = Parser("replay")
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--against", nargs="+", type=Path)
+    parser.add_argument("--csv", type=Path)
     asked = parser.parse_args([word for word in arguments if word not in settings])
     costs = [Path(word.removeprefix(COSTS)) for word in settings if word.startswith(COSTS)]
     swept = [word for word in settings if not word.startswith(COSTS)]
@@ -34,10 +35,14 @@ def replay_command(arguments: Sequence[str]) -> int:
     check_alike(folders)
     if asked.against:
         runs = RunFolder.all_existing(asked.against)
-        print(errors(against(folders, runs, cells if swept else None)))
+        table = against(folders, runs, cells if swept else None)
+        print(errors(table))
     else:
         columns = [Prices(folders[0], path) for path in costs[-1:]]
-        print(estimates(replay(folders, cells, columns=columns), left_out))
+        table = replay(folders, cells, columns=columns)
+        print(estimates(table, left_out))
+    if asked.csv:
+        table.to_csv(asked.csv, index=False)
     return 0
 
 

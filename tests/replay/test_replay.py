@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from flybench.cli import main
@@ -219,8 +220,11 @@ def test_the_command_prints_estimates_and_errors(capsys: pytest.CaptureFixture[s
     assert main(["replay", str(folder.path), theta, "method.verify.window=2,9"]) == 0
     out = capsys.readouterr().out
     assert "Estimates" in out and "2 combinations are left out" in out
-    assert main(["replay", str(folder.path), "--against", str(real.path)]) == 0
+    beside = ["--against", str(real.path), "--csv", "errors.csv"]
+    assert main(["replay", str(folder.path), *beside]) == 0
     assert "Median error over 1 runs" in capsys.readouterr().out
+    assert pd.read_csv("errors.csv")["run"].tolist() == [real.path.name]
+    assert main(["replay", str(folder.path), "--against", str(folder.path)]) == 2
     assert main(["replay", str(Path("nowhere"))]) == 2
 
 
