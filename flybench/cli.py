@@ -68,7 +68,7 @@ VERBS = {
     "run": "flybench.commands:run_command",
     "score": "flybench.commands:score_command",
     "power": "flybench.power:power_command",
-    "report": "flybench.commands:report_command",
+    "report": "flybench.report.command:report_command",
     "compare": "flybench.compare.command:compare_command",
     "show": "flybench.show.command:show_command",
     "export": "flybench.export.command:export_command",

@@ -1,8 +1,7 @@
-"""What the verbs do: run, score, report, list."""
+"""What the verbs do: run, score, list."""
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Sequence
@@ -19,7 +18,6 @@ from flybench.experiments import distinct, expand
 from flybench.launch import launch, launcher_of, run_cells
 from flybench.provenance import write_config
 from flybench.records import RunFolder
-from flybench.report import write_report
 from flybench.report.headline import headline
 from flybench.report.together import together
 
@@ -60,14 +58,15 @@ def run_command(arguments: Sequence[str]) -> int:
 
 def score_command(arguments: Sequence[str]) -> int:
     """`flybench score RUN… [judge=…]`: judge recorded answers again and refresh the summary."""
-    parser = _parser("score")
+    parser = Parser("score")
+    parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--config-dir", type=Path)
     overrides = [argument for argument in arguments if SETTING.match(argument)]
-    folders, asked = _folders(parser, [word for word in arguments if word not in overrides])
+    asked = parser.parse_args([word for word in arguments if word not in overrides])
     extra = [] if asked.config_dir is None else ["--config-dir", str(asked.config_dir)]
     request = parse_request([*extra, *overrides])
     code = 0
-    for folder in folders:
+    for folder in RunFolder.all_existing(asked.runs):
         before = _config_of(folder)
         config = replace(before, judge=judge_of(request, before.judge))
         with folder.exclusive():
@@ -79,16 +78,6 @@ def score_command(arguments: Sequence[str]) -> int:
         print(headline(rows))
         code = max(code, int(judge_failures(rows) > 0))
     return code
-
-
-def report_command(arguments: Sequence[str]) -> int:
-    """`flybench report RUN…`: write the page, its markdown twin and tables for papers."""
-    parser = _parser("report")
-    parser.add_argument("--out", type=Path)
-    folders, options_ = _folders(parser, arguments)
-    out = options_.out or Path("reports") / folders[0].path.resolve().name
-    print(write_report(folders, out))
-    return 0
 
 
 def list_command(arguments: Sequence[str]) -> int:
@@ -110,16 +99,3 @@ def list_command(arguments: Sequence[str]) -> int:
 
 def _config_of(folder: RunFolder) -> RunConfig:
     return RunConfig.from_tree(read_yaml(folder.config_file))
-
-
-def _parser(verb: str) -> Parser:
-    parser = Parser(verb)
-    parser.add_argument("runs", nargs="+", type=Path)
-    return parser
-
-
-def _folders(
-    parser: Parser, arguments: Sequence[str]
-) -> tuple[list[RunFolder], argparse.Namespace]:
-    parsed = parser.parse_args(list(arguments))
-    return RunFolder.all_existing(parsed.runs), parsed

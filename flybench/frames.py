@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from itertools import accumulate
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,9 @@ SAMPLE_COLUMNS = {
 }
 
 
+ROUND = [field.name for field in fields(Round)]
+
+
 def sample_frame(folder: RunFolder, method: str) -> pd.DataFrame:
     """The table of `_sample_frame`, worked out once by a folder that remembers."""
     frame: pd.DataFrame = folder.remembered(
@@ -65,11 +69,18 @@ def _sample_frame(folder: RunFolder, method: str) -> pd.DataFrame:
     sample, `correct` is a share of the best grade, and `pairwise` 1, 0.5 or 0: better than AR's
     answer, as good, or worse.
     """
-    scores = folder.scores()
+    records, scores = _finished(folder, method), folder.scores()
+    scored = [scores.get((record.sample_id, method)) for record in records]
+    frame: pd.DataFrame = folder.shared(
+        "samples", [*records, *scored], lambda: _samples(records, scored)
+    )
+    return frame
+
+
+def _samples(records: list[Record], scored: list[Score | None]) -> pd.DataFrame:
     rows = {
-        record.sample_id: _sample(record, scores.get(key))
-        for key, record in folder.records().items()
-        if record.method == method and record.error is None
+        record.sample_id: _sample(record, score)
+        for record, score in zip(records, scored, strict=True)
     }
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(SAMPLE_COLUMNS))
     frame.index.name = "sample_id"
@@ -85,10 +96,15 @@ def round_frame(folder: RunFolder, method: str) -> pd.DataFrame:
 
 
 def _round_frame(folder: RunFolder, method: str) -> pd.DataFrame:
+    records = _finished(folder, method)
+    frame: pd.DataFrame = folder.shared("rounds", records, lambda: _rounds(records))
+    return frame
+
+
+def _rounds(records: list[Record]) -> pd.DataFrame:
     turns = [
         (record.sample_id, number, turn)
-        for record in folder.records().values()
-        if record.method == method and record.error is None
+        for record in records
         for number, turn in enumerate(record.turns)
     ]
     rounds = [round_ for _, _, turn in turns for round_ in turn.rounds]
@@ -101,16 +117,25 @@ def _round_frame(folder: RunFolder, method: str) -> pd.DataFrame:
         "turn": np.repeat([number for _, number, _ in turns], lengths),
         "round": np.concatenate([np.arange(length) for length in lengths]),
     }
-    parts = {field.name: [getattr(r, field.name) for r in rounds] for field in fields(Round)}
-    return pd.DataFrame({**numbers, **parts})
+    # In one go: there may be millions.
+    parts = zip(*map(attrgetter(*ROUND), rounds), strict=True)
+    return pd.DataFrame({**numbers, **dict(zip(ROUND, parts, strict=True))})
+
+
+def _finished(folder: RunFolder, method: str) -> list[Record]:
+    return [
+        record
+        for record in folder.records().values()
+        if record.method == method and record.error is None
+    ]
 
 
 def card_frame(folder: RunFolder, method: str) -> pd.DataFrame:
     """Every card's state at the end of every finished sample of `method`; empty without cards."""
     rows = [
         {"sample_id": record.sample_id, **vars(card)}
-        for record in folder.records().values()
-        if record.method == method and record.error is None and record.telemetry
+        for record in _finished(folder, method)
+        if record.telemetry
         for card in record.telemetry.cards
     ]
     return pd.DataFrame(rows)

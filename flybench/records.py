@@ -119,6 +119,10 @@ class RunFolder:
         """What `make` works out of the files; a folder that reads them once keeps it by `key`."""
         return make()
 
+    def shared(self, kind: str, nouns: Sequence[Any], make: Callable[[], Any]) -> Any:
+        """The same of these nouns alone; folders that hold the very same ones share it."""
+        return make()
+
     def records(self, known: Known | None = None) -> dict[Key, Record]:
         """Every record, by sample and method: the last one, but no failure hides a success.
 
@@ -132,9 +136,9 @@ class RunFolder:
                 found[key] = record
         return found
 
-    def scores(self) -> dict[Key, Score]:
-        """Every score, by sample and method; empty before scoring."""
-        scores = nouns(self.path / "scores.jsonl", score_of)
+    def scores(self, known: Known | None = None) -> dict[Key, Score]:
+        """Every score, by sample and method; empty before scoring. `known` as in `records`."""
+        scores = nouns(self.path / "scores.jsonl", score_of, known)
         return {(score.sample_id, score.method): score for score in scores}
 
     def judgements(self) -> dict[str, Judgement]:

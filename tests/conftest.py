@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
-from flybench import bandwidth
+from flybench import bandwidth, provenance
 from flybench.core import Generation
 from flybench.decode import StopRule
 from flybench.engine import placement
@@ -34,7 +34,9 @@ def private_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands keep to one thread as well, and any processor serves any type."""
+    """Commands keep to one thread as well, any processor serves any type, and none is busy, which
+    takes half a second to see."""
+    monkeypatch.setattr(provenance, "busy_share", lambda: 0.0)
     monkeypatch.setattr(placement, "physical_cores", lambda: 1)
     monkeypatch.setattr(placement, "computes_natively", lambda dtype: True)
 

