@@ -19,6 +19,7 @@ from flybench.stats import (
     retention_interval,
     retention_verdict,
     samples_needed,
+    widened,
 )
 
 
@@ -41,6 +42,23 @@ def test_interval_of_a_ratio_covers_the_truth_as_often_as_it_says() -> None:
         assert interval is not None
         covered += interval.low <= 2 <= interval.high
     assert 0.88 <= covered / 200 <= 0.99
+
+
+@pytest.mark.parametrize("n", [8, 15, 40])
+def test_intervals_of_few_samples_cover_the_truth_too(n: int) -> None:
+    """Plain percentiles of eight samples cover it 88 times in 100, widened ones 93 times."""
+    rng = np.random.default_rng(6)
+    covered = 0
+    for _ in range(1000):
+        interval = bootstrap(quotient, *paired_times(rng, n), resamples=1000)
+        assert interval is not None
+        covered += interval.low <= 2 <= interval.high
+    assert 0.93 <= covered / 1000 <= 0.97
+
+
+def test_many_samples_need_no_wider_interval() -> None:
+    assert widened(0.95, 1000) == pytest.approx(0.95, abs=1e-3)
+    assert widened(0.95, 5) > 0.99
 
 
 def test_pairing_makes_the_interval_narrow() -> None:
