@@ -100,8 +100,9 @@ def allowed_costs(folder: RunFolder, known: Row, path: Path, force: bool = False
     result = read_costs(path)
     if not same_model(result, known) and not force:
         raise FlybenchError(
-            f"{path} holds costs of {result['model']} and {folder.path} ran {known['model']}: "
-            "choose costs of that pair, or add --force to apply these to its rounds on purpose."
+            f"{path} holds costs of {result['model']} and {folder.path} is of {known['model']}, or "
+            "of the same with other paths, layers or bits: choose costs of that pair; `flybench "
+            "latency --acceptance` alone applies others on purpose, with --force."
         )
     return result
 
@@ -129,10 +130,15 @@ def same_model(result: Result, known: Row) -> bool:
         return False
     roles = [role for role, ref in known["models"].items() if ref and role in result["models"]]
     return all(
-        result["models"][role].get(name) == known["models"][role].get(name)
+        _plain(result["models"][role].get(name)) == _plain(known["models"][role].get(name))
         for role in roles
         for name in ("path", "skip_layers", "quantize")
     )
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it, which knows no tuples."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def same_machine(result: Result, known: Row) -> bool:

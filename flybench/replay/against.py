@@ -31,7 +31,7 @@ def against(
         FlybenchError: a run is of another model, task, drafter or sampling, or shares no sample.
     """
     folder, config = folders[0], recorded_config(folders[0])
-    answered = set.intersection(*(_answered(each) for each in folders))
+    answered = common_samples(folders)
     recorded = {each.path.resolve() for each in folders}
     wanted = None if cells is None else {(cell.verify, cell.k) for cell in cells}
     chosen: dict[frozenset[str], list[tuple[RunFolder, MethodConfig]]] = {}
@@ -39,7 +39,8 @@ def against(
         real = _comparable(folder, config, run)
         if wanted is not None and (real.verify, real.k) not in wanted:
             continue
-        samples = frozenset(sample for sample, _ in answered & _answered(run))
+        asked = _answered(folder) & _answered(run)
+        samples = answered & {sample for sample, _ in asked}
         if not samples:
             raise FlybenchError(
                 f"{run.path} and {folder.path} have no finished sample in common: continue one of "
@@ -55,15 +56,23 @@ def against(
     return pd.concat(found, ignore_index=True)
 
 
-def check_alike(folders: Sequence[RunFolder]) -> None:
-    """Refuse recordings that cannot blend into one estimate.
+def common_samples(folders: Sequence[RunFolder]) -> frozenset[str]:
+    """The samples that all recordings finished, which blend into one estimate.
 
     Raises:
-        FlybenchError: they are of other models, tasks, drafters or sampling.
+        FlybenchError: they are of other models, tasks, drafters or sampling, or share no sample.
     """
-    config = recorded_config(folders[0])
+    first = folders[0]
+    config = recorded_config(first)
     for folder in folders[1:]:
-        _comparable(folders[0], config, folder)
+        _comparable(first, config, folder)
+    shared = set.intersection(*map(_answered, folders))
+    if not shared:
+        raise FlybenchError(
+            f"{', '.join(str(folder.path) for folder in folders)} have no finished sample in "
+            "common: continue them, or give recordings of the same samples."
+        )
+    return frozenset(sample for sample, _ in shared)
 
 
 def _beside(

@@ -27,6 +27,6 @@ def blended(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     for name in [name for name in mixed if name not in SETTING]:
         values = np.stack([table[name].to_numpy(float) for table in tables])
         kind = mixed[name].dtype
-        value = (shares * values).sum(0)
+        value = np.where(shares > 0, shares * values, 0).sum(0)
         mixed[name] = value.round().astype(kind) if pd.api.types.is_integer_dtype(kind) else value
     return mixed

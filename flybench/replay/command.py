@@ -10,9 +10,11 @@ from typing import Any
 import pandas as pd
 
 from flybench.arguments import Parser
+from flybench.core import FlybenchError
 from flybench.records import RunFolder
-from flybench.replay.against import against, check_alike
-from flybench.replay.grid import Prices, recorded_config, replay
+from flybench.replay.against import against, common_samples
+from flybench.replay.grid import recorded_config, replay
+from flybench.replay.prices import Prices
 from flybench.replay.settings import grid
 from flybench.report.text import aligned, interval, number, percent
 
@@ -32,14 +34,16 @@ def replay_command(arguments: Sequence[str]) -> int:
     swept = [word for word in settings if not word.startswith(COSTS)]
     folders = RunFolder.all_existing(asked.runs)
     cells, left_out = grid(recorded_config(folders[0]).method, swept)
-    check_alike(folders)
+    samples = common_samples(folders)
+    if asked.csv is not None and not asked.csv.parent.is_dir():
+        raise FlybenchError(f"--csv {asked.csv} has no folder: make {asked.csv.parent} first.")
     if asked.against:
         runs = RunFolder.all_existing(asked.against)
         table = against(folders, runs, cells if swept else None)
         print(errors(table))
     else:
         columns = [Prices(folders[0], path) for path in costs[-1:]]
-        table = replay(folders, cells, columns=columns)
+        table = replay(folders, cells, samples, columns)
         print(estimates(table, left_out))
     if asked.csv:
         table.to_csv(asked.csv, index=False)

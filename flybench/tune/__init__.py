@@ -2,8 +2,8 @@
 
     flybench tune model=smollm2 task=humaneval [limit=100] [tune.theta=0.1,0.3] [latency=FILE]
 
-`settings.py` has the grid; `search.py` records the exact rule on one half of the samples, replays
-the grid over it and picks candidates; `risk.py` weighs what each would let through; `confirm.py`
-decodes the other half with the candidates until intervals decide; `verdict.py` says what follows,
-and `write.py` keeps the setting with its evidence.
+`settings.py` has the grid, `prepare.py` checks it and splits the samples; `search.py` says what one
+half records, replays the grid over that and picks candidates; `risk.py` weighs what each would let
+through; `confirm.py` decodes the other half with the candidates until intervals decide;
+`verdict.py` says what follows, and `page.py` and `write.py` keep the setting with its evidence.
 """

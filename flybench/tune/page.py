@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
-from flybench.config import RunConfig
-from flybench.records import RunFolder
 from flybench.report.text import percent
 from flybench.tune.confirm import Finding
+from flybench.tune.prepare import Prepared
 from flybench.tune.risk import WEIGHTS
 from flybench.tune.search import Found
 from flybench.tune.verdict import Verdict
@@ -16,15 +16,15 @@ from flybench.tune.write import CONF, confirmed, projected
 
 
 def page(
-    folder: RunFolder,
-    config: RunConfig,
+    ready: Prepared,
     arguments: Sequence[str],
     found: Found,
     findings: Sequence[Finding],
     decided: Verdict,
-    latency: str,
+    latency: Path,
 ) -> str:
     """Markdown: what to use, what real runs showed, what replays promised, and how both came."""
+    folder, config = ready.folder, ready.config
     use = (
         "Use `method=ar`: nothing here is shown to be faster without a loss."
         if decided.method is None
@@ -38,10 +38,13 @@ def page(
         use,
         "## Real runs, on samples that chose nothing",
         _code(confirmed(found, findings)),
-        f"AR and all methods answered each sample side by side. Intervals are of {level}, so that "
-        "all looks at all candidates hold together at 95 %; `speed-up` is AR's time to answer over "
-        f"the method's, `over exact` the exact setting's over it. A loose setting counts as kept "
-        f"if it loses at most {percent(config.retention_margin)} of AR's accuracy.",
+        f"AR and all methods answered each sample side by side. Intervals are of {level}: so wide "
+        "that with so many looks at so many settings one is confirmed by chance at most once in "
+        "twenty tunings. `speed-up` is AR's time to answer over the method's, `over exact` that of "
+        "the exact setting, the one that was projected fastest, over it. A loose setting is "
+        "confirmed if it is faster than both, loses at most "
+        f"{percent(config.retention_margin)} of AR's accuracy, and failed on no sample that AR "
+        "answered. Each `n ≥` counts samples of this half: give `limit` twice that.",
         f"Every token of it: `flybench report {runs}`",
         "## Replays, on the other half",
         _code(projected(found.table)),

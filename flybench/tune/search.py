@@ -12,7 +12,9 @@ import pandas as pd
 from flybench.config import MethodConfig, VerifyConfig
 from flybench.frames import round_frame
 from flybench.plan import Plan
-from flybench.replay.grid import Column, Prices, replay
+from flybench.replay.against import common_samples
+from flybench.replay.grid import Column, replay
+from flybench.replay.prices import Prices
 from flybench.replay.rows import Bools
 from flybench.tune.risk import Risk
 from flybench.tune.settings import EXACT, TuneSettings, method_of
@@ -57,7 +59,8 @@ def search(
         Prices(base.folder, latency, shares=_shares(drafters)),
         Risk(base.chat.spell),
     ]
-    table = replay([base.folder, loose.folder], methods, columns=columns)
+    folders = [base.folder, loose.folder]
+    table = replay(folders, methods, common_samples(folders), columns)
     table = table.assign(
         method=[method.name for method in methods],
         lookup=[method.draft.kind == "nested" for method in methods],
@@ -85,11 +88,11 @@ def _picked(loose: pd.DataFrame, bar: float, count: int) -> list[int]:
     faster = loose[loose["speedup"] > bar]
     if faster.empty:
         return []
-    gain = faster["speedup"].max() - bar
+    top = faster["speedup"].max()
     highest = faster[BAD].max().replace(0, 1)
     harm = (faster[BAD] / highest).sum(axis=1)
-    fast_enough = (faster["speedup"] >= bar + gain * (1 - n / count) for n in range(count))
-    picked = [int(harm[fast].idxmin()) for fast in fast_enough]
+    least = (top - (top - bar) * n / count for n in range(count))
+    picked = [int(harm[faster["speedup"] >= speed].idxmin()) for speed in least]
     return list(dict.fromkeys(picked))
 
 

@@ -11,6 +11,7 @@ from flybench.config import DRAFT_MODEL_KINDS, DraftConfig, MethodConfig, Verify
 from flybench.core import FlybenchError
 
 EXACT = VerifyConfig("exact")
+MOST_LOOKS = 10
 # What methods of a drafter are called with the exact rule, and with a loose one.
 NAMES = {"model": ("spd", "fly_no_lookup"), "nested": ("spd_lookup", "fly")}
 
@@ -35,7 +36,11 @@ class TuneSettings:
             if not getattr(self, name):
                 raise FlybenchError(f"tune.{name} is empty: give at least one value.")
         positive("tune.confirm", self.confirm)
-        positive("tune.looks", self.looks)
+        if not 1 <= self.looks <= MOST_LOOKS:
+            raise FlybenchError(
+                f"tune.looks={self.looks} is not allowed: use 1 to {MOST_LOOKS}, since every look "
+                "makes the intervals wider."
+            )
         if not any(k > window for k, window in product(self.k, self.window)):
             raise FlybenchError(
                 f"no tune.k={_listed(self.k)} is above a tune.window={_listed(self.window)}, and "

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from flybench.checks import MANY
 from flybench.config import MethodConfig
 from flybench.report.text import interval, number, percent
-from flybench.stats import Interval, samples_apart, samples_needed
+from flybench.stats import Interval, retention_verdict, samples_apart, samples_needed
 from flybench.tune.confirm import Finding
 from flybench.tune.settings import told
 
@@ -16,7 +16,7 @@ POWER = 0.8
 
 
 class Verdict(NamedTuple):
-    """The `method` to use, None for AR; `resolved` unless a loose setting may be better still."""
+    """The `method` to use, None for AR; `resolved` unless another may be better still."""
 
     method: MethodConfig | None
     resolved: bool
@@ -27,84 +27,111 @@ def verdict(findings: Sequence[Finding], margin: float) -> Verdict:
     """From the findings of the exact setting, which is the first, and of loose ones."""
     exact, *loose = findings
     confirmed = [each for each in loose if each.state == "confirmed"]
-    open_ = [each for each in loose if each.state == "not resolved"]
-    sentences = [_told(each, margin) for each in loose if each.state != "not resolved"]
-    sentences += [_not_resolved(each, margin) for each in open_]
+    doubtful = [each for each in loose if each.state == "not resolved"]
+    notes = [_told(each, margin) for each in loose if each.state != "not resolved"]
+    notes += [_not_resolved(each, margin) for each in doubtful]
     if confirmed:
         best = max(confirmed, key=lambda each: each.gain or 0)
-        reason = f"it is {_times(best.gain, best.gain_ends)} as fast as the best exact setting"
-        first = f"Recommended: {told(best.method)}; {reason} and keeps the accuracy."
-        return Verdict(best.method, True, [first, *sentences])
-    method, resolved, first = _fallback(exact, bool(loose))
-    return Verdict(method, resolved and not open_, [first, *sentences])
+        # One that cannot be faster than the best may stay in doubt.
+        rivals = [each for each in doubtful if not _slower(each, best.gain or 0)]
+        first = f"Recommended: {told(best.method)}, {_fast(best)}; {_gain(best)}, and it keeps the "
+        return Verdict(best.method, not rivals, [f"{first}accuracy.", *notes])
+    method, first = _fallback(exact, bool(loose))
+    loss = retention_verdict(exact.retention_ends, margin) == "lost"
+    warning = [f"{told(exact.method)} should lose nothing, and {_kept(exact)}."] if loss else []
+    return Verdict(method, exact.certain and not doubtful, [first, *warning, *notes])
 
 
-def _fallback(exact: Finding, compared: bool) -> tuple[MethodConfig | None, bool, str]:
-    """The exact setting if it is faster than AR, AR if not, and whether that is certain."""
+def _fallback(exact: Finding, compared: bool) -> tuple[MethodConfig | None, str]:
+    """The exact setting if it is faster than AR, AR if not."""
     why = "no loose setting was confirmed" if compared else "no loose setting promised more"
-    ends, fast = exact.speedup_ends, f"{_times(exact.speedup, exact.speedup_ends)} as fast as AR"
-    needed = _speed_samples(exact.n, exact.speedup, ends, exact.level)
-    certain = ends is not None and not ends.low <= 1 <= ends.high
-    doubt = "" if certain else f"; whether it is faster is not resolved, needs n ≥ {needed:,}"
+    if not exact.n:
+        return None, "Recommended: ar, since no sample was finished."
+    if not exact.certain:
+        needed = _apart(exact.n, exact.speedup, exact.speedup_ends, 1, exact.level)
+        why += f"; whether it is faster than AR is not resolved, {_samples(needed)}"
     if (exact.speedup or 0) > 1:
-        first = f"Recommended: {told(exact.method)}, {fast}; {why}{doubt}."
-        return exact.method, certain, first
-    return None, certain, f"Recommended: ar; {told(exact.method)} is {fast}, and {why}{doubt}."
+        return exact.method, f"Recommended: {told(exact.method)}, {_fast(exact)}; {why}."
+    return None, f"Recommended: ar; {told(exact.method)} is {_fast(exact)}; {why}."
 
 
 def _told(finding: Finding, margin: float) -> str:
     """Why a loose setting was, or was not, confirmed."""
-    name = told(finding.method)
-    kept = f"retention {percent(finding.retention)} {_ends(finding.retention_ends)}"
-    gain = f"{_times(finding.gain, finding.gain_ends)} as fast as the exact setting"
+    name, counted = told(finding.method), f"n={finding.n}"
     if finding.state == "loses accuracy":
-        return f"{name} loses more than {margin:.1%} of the accuracy: {kept}, n={finding.n}."
+        return f"{name} loses more than {margin:.1%} of the accuracy: {_kept(finding)}, {counted}."
     if finding.state == "not faster":
-        return f"{name} is not faster: {gain}, n={finding.n}."
-    return f"{name} is confirmed: {gain}, {kept}, n={finding.n}."
+        return f"{name} is not faster: {_fast(finding)}, {_gain(finding)}, {counted}."
+    return f"{name} is confirmed: {_fast(finding)}, {_gain(finding)}, {_kept(finding)}, {counted}."
 
 
 def _not_resolved(finding: Finding, margin: float) -> str:
     """What a loose setting would take to be decided."""
-    name, ends, pairs = told(finding.method), finding.retention_ends, finding.pairs
-    if ends is None and pairs is None:
+    name = told(finding.method)
+    if not finding.n:
+        return f"{name}: not resolved, since no sample was finished."
+    if not finding.judged:
         return f"{name}: not resolved, since nothing says which answers are right."
-    if ends is None:
-        solved = 0 if pairs is None else pairs.both + pairs.lost
+    if finding.retention_ends is None:
         return (
-            f"{name}: not resolved, and no n would do: AR solved {solved} of {finding.n}, which "
-            "leaves no accuracy to keep; tune on a task that the target can solve."
+            f"{name}: not resolved, since AR solved {finding.solved:g} of {finding.judged}, too "
+            "few to say what is kept: use more samples, or a task that the target can solve."
         )
-    needed = max(_quality_samples(finding, margin), _gain_samples(finding))
-    kept = f"retention {percent(finding.retention)} {_ends(ends)}"
-    gain = f"{_times(finding.gain, finding.gain_ends)} as fast as the exact setting"
-    return f"{name}: not resolved, needs n ≥ {needed:,}; {kept}, {gain}, n={finding.n}."
+    if finding.failed and not _open(finding, margin):
+        return f"{name}: not resolved, since {finding.failed} samples failed: run them again."
+    needed = max(_open(finding, margin), default=MANY)
+    facts = ", ".join((_kept(finding), _fast(finding), _gain(finding), f"n={finding.n}"))
+    return f"{name}: not resolved, {_samples(needed)}; {facts}."
 
 
-def _quality_samples(finding: Finding, margin: float) -> int:
-    """Samples that would tell whether the accuracy is kept; 0 where they do."""
-    point, ends, bar = finding.retention, finding.retention_ends, 1 - margin
-    if point is None or ends is None or ends.low >= bar:
-        return 0
-    if finding.pairs is not None and point >= bar:
-        return samples_needed(finding.pairs, margin, POWER, finding.level)
-    return samples_apart(finding.n, point, ends, bar, POWER, finding.level)
+def _open(finding: Finding, margin: float) -> list[int]:
+    """Samples that would decide each of its open questions."""
+    found, bar, level = [], 1 - margin, finding.level
+    kept, ends = finding.retention, finding.retention_ends
+    if ends is None or ends.low < bar:
+        planned = finding.pairs is not None and (kept or 0) >= bar
+        if planned and finding.pairs is not None:
+            # Only judged pairs count there, and not every sample is one.
+            judged = samples_needed(finding.pairs, margin, POWER, level)
+            found.append(min(MANY, round(judged * finding.n / max(finding.judged, 1))))
+        else:
+            found.append(_apart(finding.n, kept, ends, bar, level))
+    for point, ends in (
+        (finding.speedup, finding.speedup_ends),
+        (finding.gain, finding.gain_ends),
+    ):
+        if ends is None or ends.low <= 1:
+            found.append(_apart(finding.n, point, ends, 1, level))
+    return found
 
 
-def _gain_samples(finding: Finding) -> int:
-    """The same of its gain over the exact setting."""
-    if finding.gain_ends is not None and finding.gain_ends.low > 1:
-        return 0
-    return _speed_samples(finding.n, finding.gain, finding.gain_ends, finding.level)
+def _apart(n: int, point: float | None, ends: Interval | None, bar: float, level: float) -> int:
+    return (
+        MANY if point is None or ends is None else samples_apart(n, point, ends, bar, POWER, level)
+    )
 
 
-def _speed_samples(n: int, point: float | None, ends: Interval | None, level: float) -> int:
-    return MANY if point is None or ends is None else samples_apart(n, point, ends, 1, POWER, level)
+def _samples(needed: int) -> str:
+    return f"needs n ≥ {needed:,}" if needed < MANY else "and no n can be named that would do"
 
 
-def _times(point: float | None, ends: tuple[float, float] | None) -> str:
-    return f"{number(point)} {interval(ends)} times".replace("  ", " ")
+def _slower(finding: Finding, gain: float) -> bool:
+    return finding.gain_ends is not None and finding.gain_ends.high < gain
 
 
-def _ends(ends: tuple[float, float] | None) -> str:
-    return interval(ends, 1, 100)
+def _fast(finding: Finding) -> str:
+    return f"{_times(finding.speedup, finding.speedup_ends)} as fast as AR"
+
+
+def _gain(finding: Finding) -> str:
+    return f"{_times(finding.gain, finding.gain_ends)} as fast as the exact setting"
+
+
+def _kept(finding: Finding) -> str:
+    return (
+        f"retention {percent(finding.retention)} {interval(finding.retention_ends, 1, 100)}".strip()
+    )
+
+
+def _times(point: float | None, ends: Interval | None) -> str:
+    return " ".join(filter(None, (number(point), interval(ends), "times")))

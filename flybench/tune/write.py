@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from flybench.config import RunConfig
 from flybench.records import RunFolder
 from flybench.report.plot import LIGHT, Axes, legend_below, png
 from flybench.report.text import NONE, aligned, interval, number, percent
@@ -22,13 +23,14 @@ TUNED = "tuned"
 CONF = f"conf/method/{TUNED}.yaml"
 
 
-def write_method(folder: RunFolder, decided: Verdict, about: str) -> None:
+def write_method(folder: RunFolder, decided: Verdict, config: RunConfig) -> None:
     """`conf/method/tuned.yaml` for `--config-dir`; none where AR is the best there is."""
     file = folder.path / CONF
     if decided.method is None:
         file.unlink(missing_ok=True)
         return
     file.parent.mkdir(parents=True, exist_ok=True)
+    about = f"by flybench tune for {config.model.name} on {config.task.name}"
     method = replace(decided.method, name=TUNED, description=f"{told(decided.method)}, {about}")
     file.write_text(yaml.safe_dump(asdict(method), sort_keys=False), encoding="utf-8")
 
@@ -55,8 +57,8 @@ def projected(table: pd.DataFrame) -> str:
 
 def confirmed(found: Found, findings: Sequence[Finding]) -> str:
     """The real runs as text, the exact method's first."""
-    lines = [["method", "n", "speed-up", "projected", "over exact", "length", "retention"]]
-    lines[0] += ["both/lost/won/no", "result"]
+    lines = [["method", "n", "failed", "speed-up", "projected", "over exact", "length"]]
+    lines[0] += ["retention", "both/lost/won/no", "result"]
     for each in findings:
         pairs = NONE if each.pairs is None else "/".join(map(str, each.pairs))
         kept = f"{percent(each.retention)} {interval(each.retention_ends, 1, 100)}".strip()
@@ -66,7 +68,7 @@ def confirmed(found: Found, findings: Sequence[Finding]) -> str:
         ]
         figures.insert(1, number(found.row(each.method)["speedup"]))
         figures += [number(each.length_ratio), kept, pairs, each.state]
-        lines.append([told(each.method), str(each.n), *figures])
+        lines.append([told(each.method), str(each.n), str(each.failed), *figures])
     return aligned(lines)
 
 
@@ -81,7 +83,9 @@ def _row(finding: Finding) -> dict[str, Any]:
     method = finding.method
     row: dict[str, Any] = {"method": method.name, "k": method.k, "draft": method.draft.kind}
     row |= asdict(method.verify) | {"run": finding.folder.path.name}
-    row |= {name: getattr(finding, name) for name in ("n", "level", "state", "length_ratio")}
+    row |= {
+        name: getattr(finding, name) for name in ("n", "failed", "level", "state", "length_ratio")
+    }
     for name in ("speedup", "gain", "retention"):
         low, high = getattr(finding, f"{name}_ends") or (None, None)
         row |= {name: getattr(finding, name), f"{name}_low": low, f"{name}_high": high}

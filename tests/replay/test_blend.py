@@ -27,3 +27,8 @@ def test_the_nearer_text_counts_more_by_the_square() -> None:
 def test_a_settings_own_recording_counts_alone() -> None:
     assert blended([table(4, 0.1), table(9, 0.0)])["tau"].item() == 9
     assert blended([table(4, 0.0), table(9, 0.0)])["tau"].item() == 6.5
+
+
+def test_what_does_not_count_spoils_nothing() -> None:
+    unknown = table(4, 0.1).assign(tau=float("nan"))
+    assert blended([unknown, table(9, 0.0)])["tau"].item() == 9

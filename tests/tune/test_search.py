@@ -34,6 +34,8 @@ def test_candidates_are_the_fastest_and_safer_ones_that_keep_a_part_of_its_gain(
     assert _picked(found, 1.0, 1) == [0]
     assert _picked(found, 1.9, 3) == [0]
     assert _picked(found, 2.0, 3) == []
+    rounding = table((0.9833885327252737, 1, 0.1))
+    assert _picked(rounding, 0.4392198551442947, 3) == [0]
 
 
 def test_every_class_has_a_weight() -> None:

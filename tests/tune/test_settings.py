@@ -56,8 +56,11 @@ def test_a_method_says_its_rule() -> None:
         (["tune.theta=-1"], ("theta=-1",)),
         (["tune.k=4", "tune.window=4,8"], ("tune.k=4", "tune.window=4,8")),
         (["tune.looks=0"], ("tune.looks=0",)),
+        (["tune.looks=1100"], ("tune.looks=1100", "1 to 10")),
+        (["method.k=3"], ("method.k", "tune.k")),
+        (["method.verify.theta=0.2"], ("method.verify.theta", "tune.theta")),
         (["limit=7"], ("7 samples",)),
-        (["latency=nowhere", "limit=8"], ("nowhere", "flybench latency")),
+        (["latency=nowhere", "limit=20"], ("nowhere", "flybench latency")),
     ],
 )
 def test_what_cannot_be_tuned_is_refused_before_anything_runs(
@@ -68,7 +71,7 @@ def test_what_cannot_be_tuned_is_refused_before_anything_runs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("flybench.tune.command.measured", None)
+    monkeypatch.setattr("flybench.tune.prepare.measured", None)
     model = [] if "method=eagle3" in arguments else ["model=random"]
     assert main(["tune", *model, *arguments]) == 2
     assert_one_sentence(FlybenchError(capsys.readouterr().err.strip().splitlines()[-1]), *parts)
