@@ -13,7 +13,7 @@ import pytest
 from flybench.core import FlybenchError
 from flybench.frames import round_frame
 from flybench.latency.costs import measured_costs, read_costs, recorded_costs
-from flybench.latency.projection import project, projection
+from flybench.latency.projection import project, projection, same_model
 from flybench.records import RunFolder
 from tests.reference import hand_built
 from tests.reference.measurements import result
@@ -181,3 +181,11 @@ def test_a_run_without_pairs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FlybenchError) as caught:
         project(made, None, force=False)
     assert_one_sentence(caught.value, "no sample that both")
+
+
+def test_layers_are_alike_in_python_and_in_json() -> None:
+    """A plan's own layers are a tuple, which JSON gives back as a list."""
+    of = {"path": "m", "skip_layers": (1, 2), "quantize": None}
+    found = {"model": "m", "models": {"target": of | {"skip_layers": [1, 2]}}}
+    assert same_model(found, {"model": "m", "models": {"target": of}})
+    assert not same_model(found, {"model": "m", "models": {"target": of | {"skip_layers": (1,)}}})

@@ -240,3 +240,16 @@ def test_a_second_recording_is_blended_in_and_must_be_alike(
     other = run(*RECORDED["exact"], "seed=9", TRACED)
     assert main(["replay", str(exact.path), str(other.path)]) == 2
     assert "seed" in capsys.readouterr().err
+
+
+def test_recordings_without_a_common_sample_and_lost_folders_are_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first = run(*RECORDED["exact"], TRACED, "limit=1", "out=one")
+    other = run(*RECORDED["official"], TRACED, "offset=1", "limit=1", "out=two")
+    for arguments, said in (
+        ([first.path, other.path], "no finished sample in common"),
+        ([first.path, "--csv", "nowhere/table.csv"], "make nowhere first"),
+    ):
+        assert main(["replay", *map(str, arguments)]) == 2
+        assert_one_sentence(FlybenchError(capsys.readouterr().err.strip().split("\n")[-1]), said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -60,6 +61,10 @@ def test_a_method_says_its_rule() -> None:
         (["method.k=3"], ("method.k", "tune.k")),
         (["method.verify.theta=0.2"], ("method.verify.theta", "tune.theta")),
         (["limit=7"], ("7 samples",)),
+        (
+            ["task=mt_bench", "task.path=question.jsonl"],
+            ("task=mt_bench with judge=none", "judge=local"),
+        ),
         (["latency=nowhere", "limit=20"], ("nowhere", "flybench latency")),
     ],
 )
@@ -72,6 +77,8 @@ def test_what_cannot_be_tuned_is_refused_before_anything_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("flybench.tune.prepare.measured", None)
+    rows = ({"question_id": n, "category": "math", "turns": ["1?", "2?"]} for n in range(20))
+    Path("question.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     model = [] if "method=eagle3" in arguments else ["model=random"]
     assert main(["tune", *model, *arguments]) == 2
     assert_one_sentence(FlybenchError(capsys.readouterr().err.strip().splitlines()[-1]), *parts)
