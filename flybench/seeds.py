@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from flybench.few import FEWEST
-from flybench.stats import RESAMPLES, Floats, Interval, percentiles, resample
+from flybench.stats import LEVEL, RESAMPLES, Floats, Interval, percentiles, resample, widened
 
 Statistic = Callable[..., Floats]
 STEP = 1e-4
@@ -87,6 +87,7 @@ def spread(figure: Figure, table: Floats, resamples: int = RESAMPLES) -> Spread:
     single = np.array([figure.statistic(*one.sum(0)) for one in table])
     of_seeds, of_samples, rest = mean_squares(influence(figure.statistic, table))
     padded = np.vstack([table.mean(0), *figure.pseudo])
+    level = widened(LEVEL, len(padded)) if len(padded) > 1 else LEVEL
     values = resample(figure.statistic, *padded.T, resamples=resamples)
     if seeds > 1 and values is not None and of_seeds > 0:
         common = (single - single.mean()) * np.sqrt(max(of_seeds - rest, 0) / of_seeds)
@@ -97,7 +98,7 @@ def spread(figure: Figure, table: Floats, resamples: int = RESAMPLES) -> Spread:
         seeds,
         samples,
         pooled,
-        percentiles(values),
+        percentiles(values, level),
         float(single.std(ddof=1)) if seeds > 1 else None,
         float(np.sqrt(max(of_samples - rest, 0) / (seeds * samples))) if apart else None,
     )
