@@ -27,6 +27,7 @@ Retention = Literal["kept", "lost", "not resolved"]
 RESAMPLES = 10_000
 SEED = 20251122
 LEVEL = 0.95
+POWER = 0.8
 
 
 class Interval(NamedTuple):
@@ -203,7 +204,7 @@ def samples_needed(pairs: Pairs, margin: float, power: float, level: float = LEV
 
 
 def samples_apart(
-    n: int, point: float, interval: Interval, bar: float, power: float = 0.8, level: float = LEVEL
+    n: int, point: float, interval: Interval, bar: float, power: float = POWER, level: float = LEVEL
 ) -> int:
     """Samples after which the interval of a ratio leaves out `bar` with probability `power`.
 

@@ -11,10 +11,9 @@ from typing import Literal, NamedTuple
 
 from flybench.checks import MANY
 from flybench.compare.figures import Accuracy, Figure
-from flybench.stats import Interval, samples_apart, samples_needed
+from flybench.stats import POWER, Interval, samples_apart, samples_needed
 
 State = Literal["holds", "broken", "not resolved"]
-POWER = 0.8
 HOLDS, BROKEN, OPEN = 0, 1, 3
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from flybench.config import MethodConfig
+from flybench.config import BASELINE, MethodConfig
 from flybench.frames import round_frame
 from flybench.latency.costs import RoundCosts, measured_costs
 from flybench.latency.projection import allowed_costs, projection
@@ -31,16 +31,12 @@ class Prices:
         self,
         folder: RunFolder,
         latency: Path,
-        samples: Collection[str] | None = None,
         shares: Mapping[str, float] | None = None,
     ) -> None:
         self._result = allowed_costs(folder, folder.provenance(), latency)
         self._source, self._shares = str(latency), shares or {}
-        frames = (round_frame(folder, name) for name in ("ar", recorded_config(folder).method.name))
-        self._plain, self._recorded = (
-            frame if samples is None else frame[frame["sample_id"].isin(samples)]
-            for frame in frames
-        )
+        self._plain = round_frame(folder, BASELINE)
+        self._recorded = round_frame(folder, recorded_config(folder).method.name)
 
     def __call__(self, method: MethodConfig, rounds: Rounds, rows: Rows) -> dict[str, Any]:
         sample_ids = rows.answers["sample_id"].to_numpy()[rounds.answer]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from flybench.config import RunConfig
@@ -12,11 +13,12 @@ from flybench.sweep import Sweep
 
 
 class Cells:
-    """Decodes and scores groups of cells on the same models; `failed` counts lost samples."""
+    """Decodes and scores groups of cells on the same models; `failed` counts the samples that
+    are lost for now."""
 
     def __init__(self, argv: Sequence[str]) -> None:
         self._plans: dict[RunConfig, Plan] = {}
-        self._lost: dict[RunConfig, int] = {}
+        self._lost: dict[Path, int] = {}
         self._sweep = Sweep([], argv, tell=self._keep)
 
     @property
@@ -38,4 +40,4 @@ class Cells:
 
     def _keep(self, plan: Plan, rows: list[dict[str, Any]]) -> None:
         self._plans[plan.config] = plan
-        self._lost[plan.config] = sum(row["n_error"] for row in rows)
+        self._lost[plan.folder.path] = sum(row["n_error"] for row in rows)

@@ -11,8 +11,9 @@ from flybench.tune.confirm import confirm
 from flybench.tune.page import page
 from flybench.tune.prepare import Prepared
 from flybench.tune.search import recordings, search
+from flybench.tune.tables import confirmed, projected
 from flybench.tune.verdict import verdict
-from flybench.tune.write import CONF, confirmed, projected, write_evidence, write_method
+from flybench.tune.write import CONF, write_evidence, write_method
 
 RESOLVED, FAILED, OPEN = 0, 1, 3
 

@@ -11,8 +11,9 @@ from flybench.tune.confirm import Finding
 from flybench.tune.prepare import Prepared
 from flybench.tune.risk import WEIGHTS
 from flybench.tune.search import Found
+from flybench.tune.tables import confirmed, projected
 from flybench.tune.verdict import Verdict
-from flybench.tune.write import CONF, confirmed, projected
+from flybench.tune.write import CONF
 
 
 def page(

@@ -31,13 +31,14 @@ OWN = ("method.k", "method.verify", "shuffle", "record.")
 @dataclass(frozen=True)
 class Prepared:
     """A checked tuning: `config` as it was asked for, `methods` to be replayed over `first`, one
-    half of the samples, and confirmed on `second`, the other; `latency`, the file of costs that was
-    given, if any."""
+    half of the samples, with its `plan`, and confirmed on `second`, the other; `latency`, the file
+    of costs that was given, if any."""
 
     settings: TuneSettings
     config: RunConfig
     methods: list[MethodConfig]
     first: RunConfig
+    plan: Plan
     second: RunConfig
     folder: RunFolder
     latency: Path | None
@@ -64,19 +65,19 @@ class Prepared:
             )
         if latency is not None:
             _check_costs(plan, settings, config, latency)
-        return cls(settings, config, methods, first, second, folder, latency)
+        return cls(settings, config, methods, first, plan, second, folder, latency)
 
     def costs(self) -> Path:
         """What steps cost: the file that was given, the newest one of this pair here, or a new
         one, which takes a minute or two."""
         if self.latency is not None:
             return self.latency
-        plan, out = make_plan(self.first), Path(self.config.out).expanduser()
-        found = newest(out, machinery_facts(plan), self.config.engine.dtype)
+        out = Path(self.config.out).expanduser()
+        found = newest(out, machinery_facts(self.plan), self.config.engine.dtype)
         if found is not None:
             return found
         print("Measuring what steps cost here, since no `flybench latency` has.", file=sys.stderr)
-        use_threads(plan.engine)
+        use_threads(self.plan.engine)
         made = measured(replace(self.first, out=self.config.out))
         assert made is not None, "there is one rank"
         return made

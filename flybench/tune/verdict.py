@@ -8,11 +8,9 @@ from typing import NamedTuple
 from flybench.checks import MANY
 from flybench.config import MethodConfig
 from flybench.report.text import interval, number, percent
-from flybench.stats import Interval, retention_verdict, samples_apart, samples_needed
+from flybench.stats import POWER, Interval, retention_verdict, samples_apart, samples_needed
 from flybench.tune.confirm import Finding
 from flybench.tune.settings import told
-
-POWER = 0.8
 
 
 class Verdict(NamedTuple):
@@ -89,8 +87,7 @@ def _open(finding: Finding, margin: float) -> list[int]:
     found, bar, level = [], 1 - margin, finding.level
     kept, ends = finding.retention, finding.retention_ends
     if ends is None or ends.low < bar:
-        planned = finding.pairs is not None and (kept or 0) >= bar
-        if planned and finding.pairs is not None:
+        if finding.pairs is not None and (kept or 0) >= bar:
             # Only judged pairs count there, and not every sample is one.
             judged = samples_needed(finding.pairs, margin, POWER, level)
             found.append(min(MANY, round(judged * finding.n / max(finding.judged, 1))))
