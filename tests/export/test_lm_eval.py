@@ -11,7 +11,7 @@ from datasets import load_dataset
 from lm_eval.utils import get_latest_filename, get_results_filenames, make_table
 
 from flybench.cli import main
-from tests.lm_eval_model.capitals import Capitals
+from tests.lm_eval_model.capitals import Capitals, without_defaults
 from tests.report.synthetic import write_run
 
 # What a run does not hold: texts of the environment, the tokenizer and lm-eval's own seeds.
@@ -35,7 +35,9 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     settings = "model=random,method=fly,method.k=8"
     asked = ["--model", "flybench", "--model_args", settings, "--tasks", str(capitals.recipe)]
     kept = ["--apply_chat_template", "--log_samples", "--output_path", str(path / "theirs")]
-    assert main(["lm-eval", "run", *asked, *kept]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        without_defaults(patch)
+        assert main(["lm-eval", "run", *asked, *kept]) == 0
     (run,) = (path / "results").glob("*-fly-capitals-*")
     assert main(["export", str(run), "--to", "lm_eval", "--out", str(path / "ours")]) == 0
     return path / "theirs", path / "ours" / f"{run.name}__fly"

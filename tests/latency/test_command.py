@@ -14,6 +14,15 @@ import pytest
 from flybench.cli import main
 from flybench.latency import command
 
+# `flybench` in a process of its own, on a short budget and with one point an axis.
+RANK = """
+import sys
+from flybench.cli import main
+from flybench.latency import points, timing
+timing.BUDGET_S = 1.0
+points.WIDTHS, points.CONTEXTS, points.BATCHES = (2,), (512,), (4,)
+sys.exit(main(sys.argv[1:]))
+"""
 QUICK = ["model=random", "model.target.path=random:llama", "method.k=7"]
 
 
@@ -54,10 +63,11 @@ def test_measure_then_project(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_ranks_cost_their_target_together(place: Path) -> None:
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    (place / "rank.py").write_text(RANK)
     arguments = ["model=random", "method=spd", "method.k=3", "weights=random", "engine.tp=2"]
     root = str(Path(__file__).parents[2])
     done = subprocess.run(
-        [*launcher, "-m", "flybench", "latency", *arguments],
+        [*launcher, "rank.py", "latency", *arguments],
         capture_output=True,
         text=True,
         env=os.environ | {"PYTHONPATH": root, "OMP_NUM_THREADS": "1"},

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
+from lm_eval.tasks import TaskManager
 
 from flybench.cli import main
 from flybench.core import Record
@@ -31,6 +34,12 @@ RECIPE: dict[str, Any] = {
     "metric_list": [{"metric": "exact_match", "aggregation": "mean", "higher_is_better": True}],
     "metadata": {"version": 1.0},
 }
+
+
+def without_defaults(patch: pytest.MonkeyPatch) -> None:
+    """Let lm-eval's command know only the recipe that it is given: an index of all takes 15 s."""
+    whole = partialmethod(TaskManager.__init__, include_defaults=False)
+    patch.setattr(TaskManager, "__init__", whole)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from lm_eval.tasks import TaskManager
 from flybench.cli import main
 from flybench.core import Record
 from flybench.lm_eval_model.model import FlybenchLM
-from tests.lm_eval_model.capitals import ASKED, Capitals
+from tests.lm_eval_model.capitals import ASKED, Capitals, without_defaults
 
 DRAWN = {"do_sample": True, "temperature": 1.0}
 
@@ -92,7 +92,10 @@ def test_real_weights_get_the_same_score(tmp_path: Path) -> None:
     assert speed["tokens_per_second"] > 0
 
 
-def test_lm_evals_own_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_lm_evals_own_command(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_defaults(monkeypatch)
     capitals = Capitals.write(tmp_path)
     records, scores = capitals.run("fly", "model=random", "method.k=8")
     settings = f"model=random,method=fly,method.k=8,records={capitals.records_file()}"

@@ -64,8 +64,8 @@ else:
         (4, 4, 32, 3, 0, 0, 5.0, 1),
         (8, 2, 16, 9, 250, 100, 3.0, 2),
         (2, 1, 16, 1, 383, 0, 0.0, 1),
-        (4, 2, 24, 130, 0, 0, 0.0, 1),
-        (4, 1, 16, 65, 300, 90, 3.0, 2),
+        (2, 1, 24, 130, 0, 0, 0.0, 1),
+        (2, 1, 16, 65, 300, 90, 3.0, 2),
     )
     for heads, kv, width, new, base, window, softcap, batch in cases:
         tree = None if window or new == 1 else (torch.rand(new, new).tril() + torch.eye(new)) > 0.6
