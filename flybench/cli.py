@@ -49,7 +49,8 @@ USAGE = """flybench: how much faster, how much of the accuracy is kept, and how 
                             what other settings would accept of recorded drafts (record.traces=true)
   flybench tune [model=NAME] [task=NAME] [limit=N] [tune.theta=0.1,0.3] [tune.k=8,15] [latency=FILE]
                             which setting is worth its risk: chosen by replay on one half of the
-                            samples, confirmed by real runs on the other; exit code 3: not resolved
+                            samples, confirmed by real runs on the other; exit code 3: not resolved;
+                            --dry-run shows what it would record
   flybench train-eagle3 model=NAME data=PROMPTS.jsonl [out=FOLDER] [train.NAME=…] [answers.NAME=…]
                             a head for the target, from its own answers to these prompts
   flybench lm-eval [run] --model flybench --model_args model=NAME,method=NAME[,key=value …] …

@@ -13,7 +13,7 @@ from flybench.assessment import assess, judge_failures
 from flybench.compose import judge_of, options, parse_request, read_yaml
 from flybench.config import RunConfig
 from flybench.core import FlybenchError
-from flybench.dry_run import dry_run
+from flybench.dry_run import DRY, dry_run
 from flybench.experiments import distinct, expand
 from flybench.launch import launch, launcher_of, run_cells
 from flybench.provenance import write_config
@@ -30,7 +30,6 @@ GROUPS = {
     "judges": "judge",
     "experiments": "experiment",
 }
-DRY = "--dry-run"
 SETTING = re.compile(r"[+~]*[a-z_.]+=")  # and no path, which has a slash before any such sign
 
 

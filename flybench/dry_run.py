@@ -1,4 +1,4 @@
-"""`flybench run --dry-run`: the cells that would run, a line each, without a weight loaded.
+"""`flybench run|tune --dry-run`: the cells that would run, a line each, without a weight loaded.
 
 Data and tokenizers are read where the machine could run the cell, since they decide its folder.
 """
@@ -19,6 +19,7 @@ from flybench.plan import Plan, make_plan
 from flybench.report.text import NONE, aligned
 from flybench.run import pending
 
+DRY = "--dry-run"
 GB = 1e9
 TITLES = (
     *("model", "method", "settings", "task", "samples there", "weights", "caches"),

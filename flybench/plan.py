@@ -38,7 +38,8 @@ class Plan(Machinery):
     def cautions(self) -> list[str]:
         """What a reader of the run's figures should know of how they come about."""
         head = self.head.caution(self.max_length) if self.head else None
-        return [note for note in (self.engine_note, self.config.method.caution, head) if note]
+        notes = (self.engine_note, self.config.method.caution, head, self.task.caution)
+        return [note for note in notes if note]
 
     @property
     def methods(self) -> list[MethodConfig]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flybench.report.family import LEVEL
 from flybench.report.finding import INTERVAL, OPEN, TOO_SMALL, Finding
 from flybench.report.judging import grade
 from flybench.report.run import Arm, Run
@@ -27,6 +28,11 @@ def accuracy(run: Run, arm: Arm) -> Finding:
     elif answer == OPEN and row["retention"] is not None:
         needed = samples_needed(Pairs(*row["pairs"]), run.margin, 0.8)
         text += f" If nothing is lost, about {needed:,} samples would tell four times in five."
+    if answer == "lost" and arm.holm is not None and arm.holm.p >= LEVEL:
+        text += (
+            f" Of the {arm.holm.tests} tests of this report one can look like that by chance: "
+            "corrected for them, a loss is not shown."
+        )
     if row["exact_match_rate"] == 1:  # needs no statistics
         return Finding("good", "same answers", f"Every answer is AR's own, token for token. {text}")
     return Finding.of(f"accuracy {answer}", text, n)

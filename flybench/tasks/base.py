@@ -18,11 +18,15 @@ Judged = Literal["scored", "partly judged", "unjudged"]
 class Task(Protocol):
     """A data set with its prompts and its scorer. Loading happens in the constructor.
 
-    `judged` says how much of it a scorer judges; `runs_code`, whether scoring runs programs.
+    `judged` says how much of it a scorer judges; `runs_code`, whether scoring runs programs;
+    `caution`, what a reader should know of how it asks.
     """
 
     judged: Judged
     runs_code: bool
+
+    @property
+    def caution(self) -> str | None: ...
 
     @property
     def data_sha256(self) -> str:
@@ -43,6 +47,7 @@ class RowTask:
     """The common part of tasks that keep their data as rows by sample id."""
 
     _rows: dict[str, dict[str, Any]]
+    caution: str | None = None
 
     @property
     def data_sha256(self) -> str:

@@ -32,6 +32,8 @@ ALIKE = (
     ("Erik Meyer", "Eric Mayer", "Erich Maier"),
 )
 UNITS = (("metres", "centimetres", 100), ("kilograms", "grams", 1000), ("hours", "minutes", 60))
+# A word that is no prose: with an underscore, a digit, or a capital behind a small letter.
+CODE_WORD = re.compile(r"\b(?=\w*(?:[\d_]|[a-z][A-Z]))\w+")
 CITIES = ("Oslo", "Porto", "Lima", "Kyoto", "Tunis", "Quito")
 
 
@@ -134,32 +136,34 @@ class Reading(NamedTuple):
     found: str | None = None
 
 
-def _number(text: str, answer: str) -> Reading:
-    return Reading(last_number(text) == as_number(answer), last_number_text(text))
+def _number(text: str, item: Item) -> Reading:
+    return Reading(last_number(text) == as_number(item.answer), last_number_text(text))
 
 
-def _exact(text: str, answer: str) -> Reading:
-    found = re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text)
-    return Reading(found is not None, found and found.group())
+def _exact(text: str, item: Item) -> Reading:
+    """The last of the keys or identifiers that the question offers, as with numbers."""
+    offered = set(CODE_WORD.findall(item.question))
+    named = [word for word in CODE_WORD.findall(text) if word in offered]
+    return Reading(named[-1:] == [item.answer], named[-1] if named else None)
 
 
-def _colours(text: str, answer: str) -> Reading:
+def _colours(text: str, item: Item) -> Reading:
     words = [word for word in re.finditer(r"[a-z]+", text.lower()) if word.group() in COLOURS]
-    right = {word.group() for word in words} == set(answer.split())
+    right = {word.group() for word in words} == set(item.answer.split())
     return Reading(right, text[words[0].start() : words[-1].end()] if words else None)
 
 
-def _json(text: str, answer: str) -> Reading:
+def _json(text: str, item: Item) -> Reading:
     start = text.find("{")
     try:
         found, length = json.JSONDecoder().raw_decode(text[max(start, 0) :])
     except (ValueError, RecursionError):
         return Reading(False)
-    right = start >= 0 and bool(found == json.loads(answer))
+    right = start >= 0 and bool(found == json.loads(item.answer))
     return Reading(right, text[start : start + length] if start >= 0 else None)
 
 
-READ: dict[str, Callable[[str, str], Reading]] = {
+READ: dict[str, Callable[[str, Item], Reading]] = {
     "number": _number,
     "exact": _exact,
     "colours": _colours,
@@ -194,7 +198,7 @@ class FragileTask(RowTask):
 
     def score(self, record: Record) -> Score:
         row, text = row_of(self._rows, record), record.turns[-1].text
-        reading = READ[row["rule"]](text, row["answer"])
+        reading = READ[row["rule"]](text, Item(**row))
         right = float(reading.right)
         reason = "" if right else f"not {row['answer']}"
         return Score(

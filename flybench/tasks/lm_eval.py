@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -41,9 +41,11 @@ class LmEvalTask(RowTask):
                 f"task.num_fewshot={self._fewshot} is more than the {available} samples that "
                 f"{config.name} has to show: lower it, or put them into task.path= as train.jsonl."
             )
-        until = self._task.config.generation_kwargs.get("until") or []
+        asked = self._task.config.generation_kwargs
+        until = asked.get("until") or []
         stops = map(str, [until] if isinstance(until, str) else until)
         self._stop = tuple(stop for stop in stops if stop)
+        self.caution = _caution(config, asked)
         self._metric = self._main_metric()
         # The data may have a column "id" of their own.
         docs = [{**doc, ROW: f"{config.name}/{n}"} for n, doc in enumerate(self._task.eval_docs)]
@@ -143,3 +145,19 @@ class LmEvalTask(RowTask):
 
 def _is_share(value: object) -> bool:
     return isinstance(value, numbers.Real) and 0 <= float(value) <= 1
+
+
+def _caution(config: TaskConfig, asked: Mapping[str, Any]) -> str | None:
+    """What the recipe says of decoding and a run does otherwise."""
+    apart = {name: value for name, value in asked.items() if name not in ("until", "max_gen_toks")}
+    if not asked.get("do_sample") and not asked.get("temperature"):
+        apart = {}  # greedy, whatever else is said of drawing
+    if asked.get("max_gen_toks", config.max_new_tokens) != config.max_new_tokens:
+        apart["max_gen_toks"] = asked["max_gen_toks"]
+    if not apart:
+        return None
+    said = ", ".join(f"{name}={value}" for name, value in sorted(apart.items()))
+    return (
+        f"The recipe of {config.name} says {said}; here task.max_new_tokens="
+        f"{config.max_new_tokens} and sampling= decide, so that lm-eval's own figures can differ."
+    )

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
+from flybench.dry_run import DRY, dry_run
+from flybench.report.finding import count
 from flybench.tune.cells import Cells
 from flybench.tune.confirm import confirm
 from flybench.tune.page import page
@@ -21,20 +23,29 @@ RESOLVED, FAILED, OPEN = 0, 1, 3
 def tune_command(arguments: Sequence[str]) -> int:
     """Exit code 0: a setting is recommended and no loose one may be better; 3: that is not
     resolved; 1: samples failed."""
-    ready = Prepared.of(arguments)
+    ready = Prepared.of([argument for argument in arguments if argument != DRY])
     settings, folder = ready.settings, ready.folder
+    drafters = recordings(settings, ready.config.method)
+    first = [replace(ready.first, method=each) for each in drafters]
+    if DRY in arguments:
+        dry_run(first)
+        print(
+            f"From these, {count(len(ready.methods), 'setting')} would be replayed; the best exact "
+            f"one and up to {count(settings.confirm, 'loose one')} would then answer "
+            f"{count(ready.second.limit or 0, 'other sample')}."
+        )
+        return RESOLVED
     latency = ready.costs()
     runs = Cells(["flybench", "tune", *arguments])
 
     _say(f"1/3 Recording {ready.first.limit} samples, from which every setting is replayed.")
-    drafters = recordings(settings, ready.config.method)
-    recorded = runs.run([replace(ready.first, method=each) for each in drafters])
+    recorded = runs.run(first)
     found = search(recorded, ready.methods, latency, settings.confirm)
     _say(f"2/3 Replayed {len(ready.methods)} settings; the front by projection:\n")
     print(projected(found.table))
 
-    count = 1 + len(found.loose)
-    _say(f"\n3/3 Confirming {count} settings on up to {ready.second.limit} other samples.")
+    chosen = count(1 + len(found.loose), "setting")
+    _say(f"\n3/3 Confirming {chosen} on up to {ready.second.limit} other samples.")
     findings = confirm(runs, ready.second, found.exact, found.loose, settings.looks)
     decided = verdict(findings, ready.config.retention_margin)
     write_method(folder, decided, ready.config)

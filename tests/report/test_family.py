@@ -33,6 +33,20 @@ def test_a_family_of_three(tmp_path: Path) -> None:
     )
 
 
+def test_a_loss_that_the_family_does_not_show_is_called_so(tmp_path: Path) -> None:
+    """Its interval is below the margin, and six tests are many."""
+    runs = load(
+        [
+            write_run(tmp_path / str(number), 40, method=f"m{number}", lose=lose, repeat=True)
+            for number, lose in enumerate([range(6), *[range(1)] * 5])
+        ]
+    )
+    texts = [verdicts(run)[0].findings[1].text for run in runs]
+    assert "loses accuracy" in texts[0]
+    assert "Of the 6 tests of this report" in texts[0] and "a loss is not shown" in texts[0]
+    assert not any("a loss is not shown" in text for text in texts[1:])
+
+
 def test_one_test_is_no_family(tmp_path: Path) -> None:
     runs = load([write_run(tmp_path / "run", 40)])
     assert family.table(runs) is None and runs[0].compared[0].holm is None

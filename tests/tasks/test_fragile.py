@@ -37,6 +37,20 @@ def test_the_answer_is_right_and_a_slip_is_wrong(sample: str) -> None:
     assert TASK.score(answered(sample, "")).correct == 0
 
 
+def test_of_several_identifiers_the_last_is_the_answer() -> None:
+    row = TASK._rows["identifiers-00"]
+    answer, code = row["answer"], row["question"]
+    other = next(name for name in re.findall(r"(\w+) = ", code) if name != answer)
+    for text, right in (
+        (f"Not {other}, but `{answer}`.", 1),
+        (f"{answer}, or perhaps {other}", 0),
+        (code.partition("Which")[0], 1),  # the code again ends with what it returns
+        (f"{answer} is the variable.", 1),
+        (f"{answer}_2", 0),
+    ):
+        assert TASK.score(answered("identifiers-00", text)).correct == right, text
+
+
 @pytest.mark.parametrize(
     ("sample", "text", "read"),
     [

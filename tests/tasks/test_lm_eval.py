@@ -242,6 +242,22 @@ def test_a_metric_beyond_one_is_no_accuracy_either(
         toys.assert_one_sentence(caught.value, f"{value:g}", "task.metric=")
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"until": ["\n"], "do_sample": False, "temperature": 0.0, "top_p": 1.0}, None),
+        ({"max_gen_toks": TaskConfig("a", "lm_eval").max_new_tokens}, None),
+        ({"max_gen_toks": 7}, "says max_gen_toks=7; here"),
+        ({"do_sample": True, "temperature": 0.8}, "says do_sample=True, temperature=0.8; here"),
+    ],
+)
+def test_what_a_recipe_says_of_decoding_is_told_if_a_run_differs(
+    folder: Path, asked: dict[str, Any], said: str | None
+) -> None:
+    caution = LmEvalTask(config(folder, change={"generation_kwargs": asked})).caution
+    assert caution is None if said is None else said in (caution or "")
+
+
 def test_an_empty_stop_string_stops_nothing(folder: Path) -> None:
     task = LmEvalTask(config(folder, change={"generation_kwargs": {"until": ["", "\n"]}}))
     assert task.prompts(1)[0].stop == ("\n",)

@@ -83,6 +83,17 @@ def test_it_ends_in_a_setting_or_says_what_is_not_resolved(out: str) -> None:
     assert set(pd.read_csv(path / "confirmed.csv")["kind"]) <= {"exact", "fly"}
 
 
+def test_a_dry_run_decodes_nothing(
+    data: object, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flybench.tune.prepare.Prepared.costs", lambda self: pytest.fail("costs"))
+    assert tune("out=nowhere", "--dry-run") == 0
+    printed = capsys.readouterr().out
+    assert "From these, 3 settings would be replayed" in printed
+    assert "up to 1 loose one would then answer 10 other samples" in printed
+    assert not list(Path("nowhere").rglob("records.jsonl"))
+
+
 def test_the_recommended_method_runs(out: str) -> None:
     path, *_ = folders()
     file = path / "conf/method/tuned.yaml"
