@@ -35,15 +35,18 @@ class Shown(NamedTuple):
 
 
 def dry_run(configs: Sequence[RunConfig]) -> None:
-    """Print the table of `configs`; where one cannot run here, the reason stands for its folder."""
+    """Print the table of `configs`, and below it why some cannot run here."""
     plans = [_plan(config) for config in configs]
     sound = {number: plan for number, plan in enumerate(plans) if isinstance(plan, Plan)}
     times = estimates(sound)
+    reasons = list(dict.fromkeys(explain(plan) for plan in plans if isinstance(plan, Exception)))
     lines = [
-        _line(config, plan, times.get(number))
+        _line(config, plan, times.get(number), reasons)
         for number, (config, plan) in enumerate(zip(configs, plans, strict=True))
     ]
     print(aligned([TITLES, *(line.cells for line in lines)], left=len(TITLES)))
+    for number, reason in enumerate(reasons, 1):
+        print(f"  not here [{number}]: {reason}")
     print(_total(lines, list(times.values())))
     used = {estimate.source for estimate in times.values()}
     for source, meaning in SOURCES.items():
@@ -58,7 +61,9 @@ def _plan(config: RunConfig) -> Plan | Exception:
         return error
 
 
-def _line(config: RunConfig, plan: Plan | Exception, estimate: Estimate | None) -> Shown:
+def _line(
+    config: RunConfig, plan: Plan | Exception, estimate: Estimate | None, reasons: Sequence[str]
+) -> Shown:
     model, method = config.model, config.method
     target, drafter = _sizes(config)
     parts = [target.weights, *([] if drafter is None else [drafter.weights])]
@@ -70,7 +75,10 @@ def _line(config: RunConfig, plan: Plan | Exception, estimate: Estimate | None) 
     if estimate is not None:
         seconds = estimate.seconds
         time = (NONE if seconds is None else tqdm.format_interval(seconds), estimate.source)
-    place = f"not here: {explain(plan)}" if isinstance(plan, Exception) else str(plan.folder.path)
+    if isinstance(plan, Exception):
+        place = f"not here [{reasons.index(explain(plan)) + 1}]"
+    else:
+        place = str(plan.folder.path)
     return Shown(
         (
             *(model.name, method.name, f"{method.settings} {config.sampling.name}".strip()),

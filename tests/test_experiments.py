@@ -128,10 +128,12 @@ def test_a_dry_run_shows_what_a_run_does(own: list[str], capfd: pytest.CaptureFi
 
 
 def test_a_dry_run_says_what_cannot_run_here(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "model=llama405b", "method.k=25", "--dry-run"]) == 0
-    line = capfd.readouterr().out.splitlines()[1]
-    assert "812 + 16.1 GB  ? GB" in line
-    assert "not here: model llama405b needs 12 GPU(s)" in line
+    assert main(["run", "-m", "model=llama405b", "method=fly,fly_paper", "--dry-run"]) == 0
+    _, first, second, reason, _ = capfd.readouterr().out.splitlines()
+    for line in (first, second):
+        assert "812 + 16.1 GB  ? GB" in line
+        assert line.endswith("not here [1]")
+    assert reason.startswith("  not here [1]: model llama405b needs 12 GPU(s)")
 
 
 @pytest.mark.parametrize(
