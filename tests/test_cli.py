@@ -31,6 +31,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "demo.jsonl").write_text("".join(json.dumps(item) + "\n" for item in ITEMS))
     (tmp_path / "broken.jsonl").write_text("{")
+    (tmp_path / "half.jsonl").write_text('{"id": "a\\ud800"}')
     (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(b"{}\n" * 999)[:20])
     (tmp_path / "twice.jsonl").write_text((json.dumps(ITEMS[0]) + "\n") * 2)
     (tmp_path / "kind.jsonl").write_text(json.dumps(ITEMS[0] | {"kind": "numbr"}))
@@ -106,6 +107,7 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
         (["engine.device=meta"], "flybench doctor"),
         (["model.target.path=random:llama:99999999999999999999", "method=lookup"], "SEED"),
         (["task.path=broken.jsonl"], "no file of JSON rows"),
+        (["task.path=half.jsonl"], "surrogates not allowed"),
         (["task.path=cut.jsonl.gz"], "no file of JSON rows"),
         (["task.path=twice.jsonl"], "repeats"),
         (["task.path=kind.jsonl"], "did you mean number"),

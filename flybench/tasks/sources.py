@@ -47,8 +47,11 @@ def read_rows(path: Path) -> Rows:
             text = stream.read()
         if text.lstrip().startswith("["):
             rows: Rows = json.loads(text)
-            return rows
-        return [json.loads(line) for line in text.split("\n") if line.strip()]
+        else:
+            rows = [json.loads(line) for line in text.split("\n") if line.strip()]
+        # Half of a surrogate pair is JSON and no text: no tokenizer reads it, no file keeps it.
+        json.dumps(rows, ensure_ascii=False).encode()
+        return rows
     except (ValueError, EOFError, OSError, zlib.error, RecursionError) as error:
         raise FlybenchError(
             f"{path} is no file of JSON rows ({type(error).__name__}: {error}): check task.path."
