@@ -170,6 +170,7 @@ def graphs() -> Iterator[list[str]]:
         yield graphs
 
 
+@pytest.mark.parametrize("arch", ["llama", "gemma3"], indirect=True)
 @pytest.mark.parametrize(("shape", "expected"), [(CHAIN, 3), (TREE, 2)], ids=["chain", "tree"])
 def test_a_head_compiles_once_for_each_width(
     graphs: list[str],
