@@ -21,6 +21,12 @@ class Parser(argparse.ArgumentParser):
         raise FlybenchError(f"{self.prog}: {message}; see `flybench --help`.")
 
 
+def planned_only(arguments: Sequence[str]) -> tuple[bool, list[str]]:
+    """Whether `--dry-run` asks for the plan alone, and the other words."""
+    rest = [argument for argument in arguments if argument != "--dry-run"]
+    return len(rest) < len(arguments), rest
+
+
 def own_settings(
     arguments: Sequence[str], groups: Collection[str], names: Collection[str] = ()
 ) -> tuple[dict[str, Any], list[str]]:

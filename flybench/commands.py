@@ -1,4 +1,8 @@
-"""What the verbs do: run, score, list."""
+"""What the verbs do: run, score, list.
+
+The engine, the statistics and the report are imported once a request is understood: they take
+seconds, and a slip of the pen is told before.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from flybench.arguments import Parser
-from flybench.assessment import assess, judge_failures
+from flybench.arguments import Parser, planned_only
 from flybench.compose import judge_of, options, parse_request, read_yaml
 from flybench.config import RunConfig
 from flybench.core import FlybenchError
-from flybench.dry_run import DRY, dry_run
 from flybench.experiments import distinct, expand
 from flybench.launch import launch, launcher_of, run_cells
-from flybench.provenance import write_config
 from flybench.records import RunFolder
-from flybench.report.headline import headline
-from flybench.report.together import together
 
 GROUPS = {
     "models": "model",
@@ -35,10 +34,14 @@ SETTING = re.compile(r"[+~]*[a-z_.]+=")  # and no path, which has a slash before
 
 def run_command(arguments: Sequence[str]) -> int:
     """`flybench run`: check every cell, then run them here, or where Hydra's launcher does."""
-    request = parse_request([argument for argument in arguments if argument != DRY])
+    dry, rest = planned_only(arguments)
+    request = parse_request(rest)
     launcher = launcher_of(request)
     cells = distinct(expand(request))
-    if DRY in arguments:
+
+    if dry:
+        from flybench.dry_run import dry_run
+
         dry_run([cell.config for cell in cells])
         return 0
     argv = ["flybench", "run", *arguments]
@@ -50,6 +53,9 @@ def run_command(arguments: Sequence[str]) -> int:
         print("\n".join(["", *map(str, done.folders)]))
         for failure in done.failures:
             print(f"flybench: {failure}", file=sys.stderr)
+
+    from flybench.report.together import together
+
     if closing := together([RunFolder(path) for path in done.folders]):
         print(f"\n{closing}")
     return done.code
@@ -64,6 +70,11 @@ def score_command(arguments: Sequence[str]) -> int:
     asked = parser.parse_args([word for word in arguments if word not in overrides])
     extra = [] if asked.config_dir is None else ["--config-dir", str(asked.config_dir)]
     request = parse_request([*extra, *overrides])
+
+    from flybench.assessment import assess, judge_failures
+    from flybench.provenance import write_config
+    from flybench.report.headline import headline
+
     code = 0
     for folder in RunFolder.all_existing(asked.runs):
         before = _config_of(folder)

@@ -19,7 +19,6 @@ from flybench.plan import Plan, make_plan
 from flybench.report.text import NONE, aligned
 from flybench.run import pending
 
-DRY = "--dry-run"
 GB = 1e9
 TITLES = (
     *("model", "method", "settings", "task", "samples there", "weights", "caches"),

@@ -29,7 +29,6 @@ from flybench.compose import Cell, Request, conf_dir, in_one_sentence
 from flybench.config import RunConfig, digest
 from flybench.core import FlybenchError
 from flybench.ranks import rank, world_size
-from flybench.sweep import Sweep
 
 LAUNCHER = "hydra/launcher"
 HERE = "basic"
@@ -45,6 +44,9 @@ class Outcome(NamedTuple):
 
 def run_cells(cells: Sequence[Cell], argv: Sequence[str], plain: bool = False) -> Outcome:
     """Run cells, one after another, in this process; `plain` as `Progress` takes it."""
+    # The engine takes seconds to import, and what cannot be launched is refused before.
+    from flybench.sweep import Sweep
+
     sweep = Sweep([cell.config for cell in cells], argv, plain)
     code = 0
     for cell in cells:

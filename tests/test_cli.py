@@ -57,6 +57,15 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
     assert time.perf_counter() - start < 2  # half a second, with room for a busy machine
 
 
+def test_a_slip_of_the_pen_waits_for_no_engine() -> None:
+    code = (
+        "import sys; from flybench.cli import main; "
+        "assert main(['run', 'model=smolm2']) == main(['list', 'models', 'twice']) == 2; "
+        "assert not {'transformers', 'pandas', 'datasets'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from flybench.dry_run import DRY, dry_run
+from flybench.arguments import planned_only
+from flybench.dry_run import dry_run
 from flybench.report.finding import count
 from flybench.tune.cells import Cells
 from flybench.tune.confirm import confirm
@@ -23,11 +24,12 @@ RESOLVED, FAILED, OPEN = 0, 1, 3
 def tune_command(arguments: Sequence[str]) -> int:
     """Exit code 0: a setting is recommended and no loose one may be better; 3: that is not
     resolved; 1: samples failed."""
-    ready = Prepared.of([argument for argument in arguments if argument != DRY])
+    dry, rest = planned_only(arguments)
+    ready = Prepared.of(rest)
     settings, folder = ready.settings, ready.folder
     drafters = recordings(settings, ready.config.method)
     first = [replace(ready.first, method=each) for each in drafters]
-    if DRY in arguments:
+    if dry:
         dry_run(first)
         print(
             f"From these, {count(len(ready.methods), 'setting')} would be replayed; the best exact "
