@@ -18,8 +18,9 @@ from flybench import __version__, sandbox
 from flybench.compose import conf_dir
 from flybench.config import ModelRef
 from flybench.core import FlybenchError
+from flybench.engine.cache import cache_root
 from flybench.engine.placement import resolve_device
-from flybench.engine.source import cache_root, locate
+from flybench.engine.source import locate
 from flybench.measure import device_name
 from flybench.tasks.sources import package_file
 

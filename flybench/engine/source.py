@@ -3,21 +3,12 @@
 `package:NAME` is the one GGUF file of an installed distribution, `package:NAME/FOLDER` a folder in
 an importable package.
 
-`locate` answers without loading a weight, `fingerprint` says which bytes they are. A GGUF file is
-turned once into a folder of safetensors in flybench's cache (`FLYBENCH_CACHE`, default
-`~/.cache/flybench`), keyed by the file's hash: reading GGUF takes seconds to minutes, reading the
-copy a fraction of a second.
+`locate` answers without loading a weight, `fingerprint` says which bytes they are.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import re
-import shutil
-import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata, resources
@@ -26,13 +17,13 @@ from typing import Literal
 
 from flybench.config import ModelRef
 from flybench.core import FlybenchError
+from flybench.engine.cache import file_sha256
+from flybench.engine.conversion import converted
 
 Kind = Literal["hub", "folder", "gguf", "random"]
 # What decides a model's output: its weights, and how they are to be read.
 MODEL_FILES = ("*.safetensors", "*.bin", "*.json")
 HUB_FILES = ("*.json", "*.safetensors", "*.jinja", "*.model", "*.txt")
-# Raised whenever the copy that `converted` writes changes, so that old copies are not read.
-CONVERSION = 1
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 
 
@@ -116,11 +107,6 @@ def _package_gguf(package: str) -> Path:
     return Path(str(found[0]))
 
 
-def cache_root() -> Path:
-    """flybench's cache folder."""
-    return Path(os.environ.get("FLYBENCH_CACHE", "~/.cache/flybench")).expanduser()
-
-
 def local_folder(source: Source, patterns: Sequence[str] = HUB_FILES) -> Path:
     """A folder that transformers can load, downloading or converting first where needed.
 
@@ -151,23 +137,6 @@ def local_folder(source: Source, patterns: Sequence[str] = HUB_FILES) -> Path:
         ) from error
 
 
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file; remembered by path, size and time, so that large files are read once."""
-    # The hub's cache names its large blobs by their SHA-256.
-    blob = path.resolve().name
-    if len(blob) == 64 and not set(blob) - set("0123456789abcdef"):
-        return blob
-    stat = path.stat()
-    memory = cache_root() / "sha256.json"
-    key = f"{path.resolve()}:{stat.st_size}:{stat.st_mtime_ns}"
-    known = _read_json(memory)
-    if key not in known:
-        with path.open("rb") as stream:
-            known[key] = hashlib.file_digest(stream, "sha256").hexdigest()
-        write_atomically(memory, json.dumps(known))
-    return str(known[key])
-
-
 def fingerprint(source: Source) -> dict[str, str]:
     """Hash of every file of the model by name; for random weights, their recipe."""
     if source.kind == "random":
@@ -178,70 +147,3 @@ def fingerprint(source: Source) -> dict[str, str]:
     folder = local_folder(source)
     files = sorted(file for pattern in MODEL_FILES for file in folder.glob(pattern))
     return {file.name: file_sha256(file) for file in files}
-
-
-def converted(gguf: Path) -> Path:
-    """The safetensors copy of a GGUF file, made on first use.
-
-    It is written beside its final place and renamed in one step, so that a second process sees
-    either nothing or all of it.
-    """
-    folder = cache_root() / "models" / f"{file_sha256(gguf)[:32]}-v{CONVERSION}"
-    if folder.is_dir():
-        return folder
-    print(f"Converting {gguf.name} once; later runs read the copy.", file=sys.stderr)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))
-    try:
-        try:
-            _convert(gguf, partial)
-        except Exception as error:  # every reader of a damaged file raises its own kind
-            raise FlybenchError(
-                f"{gguf.name} cannot be converted ({type(error).__name__}): check that the file "
-                "is whole and that transformers supports its architecture."
-            ) from error
-        partial.chmod(0o755)
-        try:
-            partial.rename(folder)
-        except OSError:
-            # Another process was faster; its copy is as good as ours.
-            if not folder.is_dir():
-                raise
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    return folder
-
-
-def _convert(gguf: Path, folder: Path) -> None:
-    """Write tensors, config and tokenizer; `save_pretrained` refuses dequantised models."""
-    import torch
-    from safetensors.torch import save_file
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    where = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
-    AutoTokenizer.from_pretrained(**where).save_pretrained(folder)
-    model = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
-    config = model.config.to_dict()
-    config.pop("quantization_config", None)
-    config.pop("_name_or_path", None)
-    (folder / "config.json").write_text(json.dumps(config, default=str))
-    model.generation_config.save_pretrained(folder)
-    tied = set(getattr(model, "_tied_weights_keys", None) or {})
-    drop = tied if model.config.get_text_config().tie_word_embeddings else set()
-    tensors = {k: v.contiguous() for k, v in model.state_dict().items() if k not in drop}
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-
-
-def _read_json(path: Path) -> dict[str, str]:
-    try:
-        return dict(json.loads(path.read_text()))
-    except (OSError, ValueError):
-        return {}
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file of the cache in one step, so that no other process sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as stream:
-        stream.write(text)
-    os.replace(stream.name, path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from flybench.engine.source import cache_root, write_atomically
+from flybench.engine.cache import cache_root, write_atomically
 from flybench.judge.base import Reply, checked
 
 

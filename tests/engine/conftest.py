@@ -1,4 +1,4 @@
-"""What the engine's tests share: a model in a folder."""
+"""What the engine's tests share: a model in a folder, and a cache of each test's own."""
 
 from __future__ import annotations
 
@@ -16,3 +16,10 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     toys.model("llama").save_pretrained(folder)
     toys.byte_tokenizer().save_pretrained(folder)
     return folder
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """flybench's cache, empty."""
+    monkeypatch.setenv("FLYBENCH_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
