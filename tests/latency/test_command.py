@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,16 +12,8 @@ import pytest
 
 from flybench.cli import main
 from flybench.latency import command
+from tests.reference.ranks import in_two_ranks
 
-# `flybench` in a process of its own, on a short budget and with one point an axis.
-RANK = """
-import sys
-from flybench.cli import main
-from flybench.latency import points, timing
-timing.BUDGET_S = 1.0
-points.WIDTHS, points.CONTEXTS, points.BATCHES = (2,), (512,), (4,)
-sys.exit(main(sys.argv[1:]))
-"""
 QUICK = ["model=random", "model.target.path=random:llama", "method.k=7"]
 
 
@@ -61,19 +52,18 @@ def test_measure_then_project(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().out.count("projection: rounds of") == 2
 
 
-def test_ranks_cost_their_target_together(place: Path) -> None:
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    (place / "rank.py").write_text(RANK)
+def test_ranks_cost_their_target_together(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for axis, points in {"WIDTHS": (2,), "CONTEXTS": (512,), "BATCHES": (4,)}.items():
+        monkeypatch.setattr(f"flybench.latency.points.{axis}", points)
     arguments = ["model=random", "method=spd", "method.k=3", "weights=random", "engine.tp=2"]
-    root = str(Path(__file__).parents[2])
-    done = subprocess.run(
-        [*launcher, "rank.py", "latency", *arguments],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONPATH": root, "OMP_NUM_THREADS": "1"},
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("the part of one rank of 2") == 1
+
+    def work() -> None:
+        assert main(["latency", *arguments]) == 0
+
+    in_two_ranks(work)
+    assert capfd.readouterr().out.count("the part of one rank of 2") == 1
     (folder,) = Path("results").glob("latency-random-*")
     models = json.loads((folder / "latency.json").read_text())["models"]
     # Of a layer's 256 bytes a rank keeps half; the draft leaves one of four layers out.

@@ -44,6 +44,8 @@ def in_two_ranks(work: Callable[[], None], patience_s: float = 300) -> None:
             assert receiver.poll(patience_s), "a rank says nothing"
             failure = receiver.recv()
             assert not failure, failure
+        for process in ranks:
+            process.join(timeout=5)
     finally:
         for process in ranks:
             process.kill()
