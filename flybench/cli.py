@@ -110,7 +110,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:  # a scheduler that ends us is as good as a person who does
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     # A CPU model's idle threads wait by spinning, and two programs that do so on the same cores
-    # run many times slower. A short spin, set before OpenMP starts, costs a program alone nothing.
+    # keep each other from working. A short spin must be set before OpenMP starts; what it saves
+    # them and costs a program alone, `benchmarks/spin.py` measures.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     module, function = VERBS[arguments[0]].split(":")
     # PyTorch is imported here at the latest, so that --help and slips of the pen answer at once.
