@@ -13,22 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from flybench.arguments import Parser, planned_only
-from flybench.compose import judge_of, options, parse_request, read_yaml
+from flybench.compose import judge_of, parse_request
 from flybench.config import RunConfig
 from flybench.core import FlybenchError
 from flybench.experiments import distinct, expand
+from flybench.groups import GROUPS, options, read_yaml
 from flybench.launch import launch, launcher_of, run_cells
 from flybench.records import RunFolder
 
-GROUPS = {
-    "models": "model",
-    "methods": "method",
-    "tasks": "task",
-    "engines": "engine",
-    "samplings": "sampling",
-    "judges": "judge",
-    "experiments": "experiment",
-}
+LISTED = {f"{group}s": group for group in (*GROUPS, "experiment")}
 SETTING = re.compile(r"[+~]*[a-z_.]+=")  # and no path, which has a slash before any such sign
 
 
@@ -96,11 +89,11 @@ def list_command(arguments: Sequence[str]) -> int:
     parser.add_argument("what", nargs="?")
     parser.add_argument("--config-dir", type=Path)
     asked = parser.parse_args(list(arguments))
-    if asked.what not in GROUPS:
-        raise FlybenchError(f"flybench list needs one of {', '.join(GROUPS)}.")
+    if asked.what not in LISTED:
+        raise FlybenchError(f"flybench list needs one of {', '.join(LISTED)}.")
     if asked.config_dir is not None and not asked.config_dir.is_dir():
         raise FlybenchError(f"--config-dir {asked.config_dir} is not a folder: check the path.")
-    known = options(GROUPS[asked.what], asked.config_dir)
+    known = options(LISTED[asked.what], asked.config_dir)
     width = max(map(len, known))
     for name, description in known.items():
         print(f"{name:{width}}  {description}")

@@ -15,12 +15,12 @@ import transformers
 import yaml
 
 from flybench import __version__, sandbox
-from flybench.compose import conf_dir
 from flybench.config import ModelRef
 from flybench.core import FlybenchError
 from flybench.engine.cache import cache_root
 from flybench.engine.placement import resolve_device
 from flybench.engine.source import locate
+from flybench.groups import conf_dir
 from flybench.measure import device_name
 from flybench.tasks.sources import package_file
 

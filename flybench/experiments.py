@@ -14,9 +14,10 @@ from dataclasses import replace
 from typing import Any
 
 from flybench.checks import suggestion
-from flybench.compose import Cell, Request, addable, combinations, files, read_yaml
+from flybench.compose import Cell, Request, addable, combinations
 from flybench.config import RunConfig
 from flybench.core import FlybenchError
+from flybench.groups import files, read_yaml
 
 GROUP = "experiment"
 

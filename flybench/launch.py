@@ -25,9 +25,10 @@ from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
 
 from flybench.checks import suggestion
-from flybench.compose import Cell, Request, conf_dir, in_one_sentence
+from flybench.compose import Cell, Request, in_one_sentence
 from flybench.config import RunConfig, digest
 from flybench.core import FlybenchError
+from flybench.groups import conf_dir
 from flybench.ranks import rank, world_size
 
 LAUNCHER = "hydra/launcher"

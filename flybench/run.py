@@ -6,29 +6,21 @@ What is finished is on disk; `pending` finds what is not.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
-import torch
-from tqdm import tqdm
-
-from flybench.bandwidth import read_bandwidth
+from flybench.answer import answer
 from flybench.config import MethodConfig
-from flybench.core import Generation, Loosened, Prompt, Record
-from flybench.decode import Decoder, StopRule
-from flybench.engine.loading import Pair, load_pair
-from flybench.machinery import Machinery, Weights
-from flybench.measure import peak_memory_bytes, reset_peak_memory
-from flybench.methods import AR, AR_AGAIN, build_decoder
+from flybench.core import Prompt, Record
+from flybench.decode import Decoder
+from flybench.loaded import Loaded
+from flybench.methods import AR_AGAIN
 from flybench.plan import Plan
 from flybench.progress import Progress
-from flybench.ranks import rank, world_size
+from flybench.ranks import rank
 from flybench.records import DRAFT_IDS
-from flybench.sampling import Sampling
 from flybench.telemetry import open_sensors
 from flybench.traces import has_traces, write_traces
 
@@ -76,51 +68,6 @@ def pending(plans: Sequence[Plan]) -> list[Asked]:
         found = {index: lacking(index, prompt) for index in range(len(plans))}
         asked.append(Asked(number, prompt, {index: own for index, own in found.items() if own}))
     return [each for each in asked if each.lacking]
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """A pair in memory, what its models must read for a token, and the decoders built on it."""
-
-    weights: Weights
-    max_length: int
-    pair: Pair
-    costs: dict[str, Any]
-    _decoders: dict[tuple[MethodConfig, Sampling, bool], Decoder] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, plan: Machinery, max_length: int) -> Loaded:
-        """The weights that were chosen, for texts of up to `max_length` tokens."""
-        # Before the weights: the memory is free, and a process's peak stays that of its models.
-        bandwidth = read_bandwidth(plan.device)
-        pair = load_pair(
-            plan.target, plan.draft, plan.vocab_size, plan.engine, max_length, plan.head
-        )
-        draft = pair.draft_footprint
-        costs = {
-            "read_bandwidth": bandwidth,
-            "target": asdict(pair.target_footprint),
-            "draft": None if draft is None else asdict(draft),
-        }
-        if plan.engine.kind == "graph" and plan.device.type == "cuda" and not rank():
-            print(
-                "Compiling and capturing: up to a minute, less when it was done before.",
-                file=sys.stderr,
-            )
-        return cls(plan.weights, max_length, pair, costs)
-
-    def serves(self, weights: Weights, length: int) -> bool:
-        """Whether it is what is wanted, for texts of up to `length` tokens."""
-        return self.weights.serve(weights) and length <= self.max_length
-
-    def decoder(self, method: MethodConfig, sampling: Sampling, traces: bool = False) -> Decoder:
-        """A method on these models; AR's second turn is on the very decoder of the first."""
-        method = AR if method == AR_AGAIN else method
-        key = method, sampling, traces
-        if key not in self._decoders:
-            built = build_decoder(method, self.pair.target, self.pair.draft, sampling, traces)
-            self._decoders[key] = built
-        return self._decoders[key]
 
 
 class Turn(NamedTuple):
@@ -198,64 +145,3 @@ def warm_up(plans: Sequence[Plan], loaded: Loaded, todo: Sequence[Asked]) -> Non
         short = replace(prompt, max_new_tokens=min(prompt.max_new_tokens, WARMUP_TOKENS))
         for turn in turns([(plan, plan.methods) for plan in plans], loaded):
             turn.answer(short, 0)
-
-
-def answer(
-    plan: Machinery,
-    method: MethodConfig,
-    decoder: Decoder,
-    prompt: Prompt,
-    position: int,
-    salt: str = "",
-) -> Record:
-    """One sample under one method. A failure is recorded, never timed, and the run goes on."""
-    device = decoder.target.device
-    record = Record(
-        sample_id=prompt.sample_id,
-        method=method.name,
-        category=prompt.category,
-        position=position,
-        prompt_sha256=plan.prompt_sha256(prompt),
-    )
-    reset_peak_memory(device)
-    try:
-        generations = converse(plan, prompt, decoder, salt)
-    except Exception as error:  # whatever breaks one sample must not lose the others
-        if world_size() > 1:  # the other ranks are out of step now
-            raise
-        if isinstance(error, torch.OutOfMemoryError):
-            torch.cuda.empty_cache()
-        message = f"{type(error).__name__}: {error}"
-        tqdm.write(f"{prompt.sample_id} ({method.name}) failed: {message}", file=sys.stderr)
-        return replace(record, error=message)
-    return replace(record, turns=generations, peak_memory_bytes=peak_memory_bytes(device))
-
-
-def converse(plan: Machinery, prompt: Prompt, decoder: Decoder, salt: str = "") -> list[Generation]:
-    """Every turn of a sample; a later turn reads the method's own earlier answers."""
-    stop = StopRule(plan.target.eos_ids, prompt.max_new_tokens, prompt.stop, plan.chat.spell)
-    messages = list(prompt.messages)
-    answers: list[Generation] = []
-    for number, question in enumerate([None, *prompt.followups]):
-        if question is not None:
-            messages += [
-                {"role": "assistant", "content": answers[-1].text},
-                {"role": "user", "content": question},
-            ]
-        ids = plan.chat.encode(plan.chat.render(messages))
-        plan.check_length(len(ids), prompt)
-        seed = f"{plan.config.seed}:{prompt.sample_id}:{number}{salt}".encode()
-        generation = decoder.decode(
-            ids, stop, int.from_bytes(hashlib.sha256(seed).digest()[:7], "big")
-        )
-        text = plan.chat.answer(generation.ids, prompt.stop)
-        loosened = [_spelled(plan, generation, token) for token in generation.loosened]
-        answers.append(replace(generation, text=text, loosened=loosened))
-    return answers
-
-
-def _spelled(plan: Machinery, generation: Generation, token: Loosened) -> Loosened:
-    """With the texts of the token and of what the target preferred, and where it stands."""
-    spell, before = plan.chat.spell, generation.ids[: token.place]
-    texts = spell([generation.ids[token.place]]), spell([token.opinion.preferred])
-    return replace(token, text=texts[0], preferred_text=texts[1], start=len(spell(before)))

@@ -26,13 +26,14 @@ from flybench.core import FlybenchError
 from flybench.engine.placement import use_threads
 from flybench.judge import build_judge
 from flybench.judge.base import Judge
+from flybench.loaded import Loaded
 from flybench.plan import Plan, make_plan
 from flybench.progress import Progress
 from flybench.provenance import open_folder
 from flybench.ranks import from_leader, join, rank
 from flybench.records import RunFolder
 from flybench.report.headline import headline
-from flybench.run import Asked, Loaded, generate, pending
+from flybench.run import Asked, generate, pending
 from flybench.summary import Row
 from flybench.tokens import write_pieces
 

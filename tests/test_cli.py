@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from flybench.cli import main
-from flybench.compose import GROUPS, conf_dir, options
+from flybench.groups import GROUPS, conf_dir, options
 
 ITEMS = [
     {

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from flybench.cli import main
-from flybench.compose import files, parse_request
+from flybench.compose import parse_request
 from flybench.config import RunConfig
 from flybench.dry_run import TITLES
 from flybench.experiments import distinct, expand
+from flybench.groups import files
 from tests.reference.toys import assert_one_sentence
 
 OOD = (

@@ -12,17 +12,18 @@ from typing import Any
 
 import pytest
 
+from flybench import answer as answer_module
 from flybench import provenance as provenance_module
-from flybench import run as run_module
 from flybench.compose import cells, parse_request
 from flybench.config import BaselineConfig, RunConfig
 from flybench.core import FlybenchError
 from flybench.engine.eagle3.checkpoint import save_head
+from flybench.loaded import Loaded
 from flybench.plan import Plan, make_plan
 from flybench.progress import Progress
 from flybench.provenance import open_folder
 from flybench.records import RunFolder
-from flybench.run import Loaded, generate, pending
+from flybench.run import generate, pending
 from flybench.scoring import score_run
 from flybench.summary import write_summary
 from tests.reference import toys
@@ -192,14 +193,14 @@ def test_shuffled_samples_come_in_one_random_order(config: RunConfig) -> None:
 def test_a_crash_marks_one_sample_and_the_run_goes_on(
     config: RunConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    converse = run_module.converse
+    converse = answer_module.converse
 
     def sometimes(plan: Plan, prompt: Any, decoder: Any, salt: str) -> Any:
         if prompt.sample_id == "item-1" and decoder.k:
             raise MemoryError("no room")
         return converse(plan, prompt, decoder, salt)
 
-    monkeypatch.setattr(run_module, "converse", sometimes)
+    monkeypatch.setattr(answer_module, "converse", sometimes)
     folder = complete(config).folder
     records = folder.records()
     assert len(records) == 2 * ITEMS
@@ -208,7 +209,7 @@ def test_a_crash_marks_one_sample_and_the_run_goes_on(
     assert failed.turns == []
     rows = {row["method"]: row for row in folder.read_json("summary.json")}
     assert (rows["fly"]["n"], rows["fly"]["n_error"], rows["ar"]["n_error"]) == (ITEMS - 1, 1, 0)
-    monkeypatch.setattr(run_module, "converse", converse)
+    monkeypatch.setattr(answer_module, "converse", converse)
     assert [prompt.sample_id for _, prompt, _ in pending([prepare(config, [])])] == ["item-1"]
     assert complete(config).folder.records()["item-1", "fly"].error is None
 

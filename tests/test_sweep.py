@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from flybench import run as run_module
+from flybench import loaded
 from flybench.cli import main
 from flybench.compose import cells, parse_request
 from flybench.config import RunConfig
@@ -38,13 +38,13 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The lengths that pairs were loaded for."""
     found: list[int] = []
-    load = run_module.load_pair
+    load = loaded.load_pair
 
     def counting(*given: Any) -> Any:
         found.append(given[4])
         return load(*given)
 
-    monkeypatch.setattr(run_module, "load_pair", counting)
+    monkeypatch.setattr(loaded, "load_pair", counting)
     return found
 
 
@@ -164,7 +164,7 @@ def test_a_failed_load_is_told_by_every_cell(
     def full(*given: Any) -> Any:
         raise MemoryError("no room")
 
-    monkeypatch.setattr(run_module, "load_pair", full)
+    monkeypatch.setattr(loaded, "load_pair", full)
     assert main(["run", *SWEPT]) == 2
     assert capsys.readouterr().err.count("no room") == 3
 
@@ -183,7 +183,7 @@ def test_one_count_runs_through_all_cells(
 def test_the_count_forgets_what_a_failed_cell_had_ahead(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    load = run_module.load_pair
+    load = loaded.load_pair
     first: list[int] = []
 
     def full_once(*given: Any) -> Any:
@@ -192,7 +192,7 @@ def test_the_count_forgets_what_a_failed_cell_had_ahead(
             raise torch.OutOfMemoryError("no room")
         return load(*given)
 
-    monkeypatch.setattr(run_module, "load_pair", full_once)
+    monkeypatch.setattr(loaded, "load_pair", full_once)
     seeds = ["-m", *SMALL, "method=spd", "method.k=7", "sampling=t1", "seed=0,1"]
     assert main(["run", *seeds]) == 2
     said = capsys.readouterr().err

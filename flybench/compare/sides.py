@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from flybench.compose import read_yaml
 from flybench.config import BASELINE
 from flybench.core import FlybenchError
 from flybench.frames import methods_of, sample_frame
+from flybench.groups import read_yaml
 from flybench.records import RunFolder
 from flybench.report.run import CachedFolder
 

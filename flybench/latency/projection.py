@@ -11,10 +11,10 @@ from typing import Any
 
 import pandas as pd
 
-from flybench.compose import read_yaml
 from flybench.config import BASELINES
 from flybench.core import FlybenchError
 from flybench.frames import round_frame
+from flybench.groups import read_yaml
 from flybench.latency.costs import (
     FILE,
     RoundCosts,

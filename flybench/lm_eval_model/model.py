@@ -12,13 +12,15 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 from tqdm import tqdm
 
+from flybench.answer import answer, converse
 from flybench.core import FlybenchError, Generation, Message, Prompt
 from flybench.decode import Decoder
 from flybench.engine.placement import engine_label, use_threads
 from flybench.lines import append_line, record_line
 from flybench.lm_eval_model.requests import config_of, prompts_of
+from flybench.loaded import Loaded
 from flybench.machinery import choose_machinery
-from flybench.run import WARMUP_TOKENS, Loaded, answer, converse
+from flybench.run import WARMUP_TOKENS
 from flybench.tasks.chat import Chat
 
 NAME = "flybench"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from flybench.compose import read_yaml
 from flybench.config import MethodConfig, RunConfig
 from flybench.core import FlybenchError
 from flybench.frames import round_frame
+from flybench.groups import read_yaml
 from flybench.records import RunFolder
 from flybench.replay.grid import recorded_config, replay, same_drafter
 

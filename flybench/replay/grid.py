@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from flybench.compose import read_yaml
 from flybench.config import DRAFT_MODEL_KINDS, MethodConfig, RunConfig
 from flybench.core import Fate, FlybenchError
+from flybench.groups import read_yaml
 from flybench.records import RunFolder
 from flybench.replay.blend import SETTING, blended
 from flybench.replay.drafts import Continued

@@ -8,9 +8,9 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from flybench.compose import conf_dir, read_yaml
 from flybench.core import FlybenchError
 from flybench.engine.shapes import SHAPES, random_weights, shape_config
+from flybench.groups import conf_dir, read_yaml
 from tests.reference.toys import assert_one_sentence
 
 # Parameters that the hub counts in the checkpoints' own files.

@@ -12,7 +12,7 @@ import torch
 from lm_eval.api.instance import Instance
 from tokenizers.processors import TemplateProcessing
 
-from flybench import run as run_module
+from flybench import answer as answer_module
 from flybench.core import FlybenchError, Generation, Prompt
 from flybench.decode import Decoder
 from flybench.lines import nouns, record_of
@@ -169,14 +169,14 @@ def test_stops_end_answers_and_repeats_differ(tmp_path: Path) -> None:
 def test_a_failure_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     records = tmp_path / "answers.jsonl"
     own = FlybenchLM(records=str(records), warmup=0, **SMALL)
-    converse = run_module.converse
+    converse = answer_module.converse
 
     def failing(plan: Machinery, prompt: Prompt, decoder: Decoder, salt: str) -> list[Generation]:
         if prompt.sample_id == "toy/1":
             raise torch.OutOfMemoryError("no room")
         return converse(plan, prompt, decoder, salt)
 
-    monkeypatch.setattr(run_module, "converse", failing)
+    monkeypatch.setattr(answer_module, "converse", failing)
     with pytest.raises(FlybenchError, match="toy/1 failed"):
         own.generate_until([request("Hello", number) for number in range(3)])
     done, failed = nouns(records, record_of)

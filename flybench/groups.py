@@ -1,0 +1,54 @@
+"""The groups of `conf/`: what there is to choose from, the user's own files included."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from flybench.core import FlybenchError
+
+GROUPS = ("model", "method", "task", "engine", "sampling", "judge")
+
+
+def conf_dir() -> Path:
+    """The shipped `conf/`: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).resolve().parent
+    installed = package / "conf"
+    return installed if installed.is_dir() else package.parent / "conf"
+
+
+def options(group: str, config_dir: Path | None = None) -> dict[str, str]:
+    """Names and descriptions of a group's files, the user's own included."""
+    return {file.stem: _described(file) for file in files(group, config_dir)}
+
+
+def files(group: str, config_dir: Path | None = None) -> list[Path]:
+    """A group's files, the user's own after those that come with flybench."""
+    folders = [conf_dir(), *([] if config_dir is None else [config_dir])]
+    return sorted(file for folder in folders for file in (folder / group).glob("*.yaml"))
+
+
+def _described(file: Path) -> str:
+    """A file's description, or the comment that it begins with."""
+    described = str(read_yaml(file).get("description", ""))
+    first = file.read_text(encoding="utf-8").partition("\n")[0]
+    return described or (first.removeprefix("# ") if first.startswith("# ") else "")
+
+
+def read_yaml(file: Path) -> dict[str, Any]:
+    """A YAML file of settings.
+
+    Raises:
+        FlybenchError: it is not text, not YAML, or not a group of settings.
+    """
+    try:
+        tree = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeError) as error:
+        raise FlybenchError(
+            f"{file} is not YAML ({str(error).splitlines()[0]}): mend it or move it away."
+        ) from error
+    if not isinstance(tree, dict):
+        raise FlybenchError(f"{file} is not a group of settings: write it as key: value lines.")
+    return tree
