@@ -15,7 +15,16 @@ import numpy as np
 import pandas as pd
 
 from flybench.few import FEWEST
-from flybench.stats import LEVEL, RESAMPLES, Floats, Interval, percentiles, resample, widened
+from flybench.stats import (
+    LEVEL,
+    RESAMPLES,
+    Floats,
+    Interval,
+    percentiles,
+    rate_ratio,
+    resample,
+    widened,
+)
 
 Statistic = Callable[..., Floats]
 STEP = 1e-4
@@ -49,10 +58,7 @@ FIGURES = {
     "accuracy_ar": Figure(lambda right, n: right / n, ("correct_ar", "one"), ((1, 1), (0, 1))),
     "accuracy": Figure(lambda right, n: right / n, ("correct", "one"), ((1, 1), (0, 1))),
     "retention": Figure(lambda ar, own: own / ar, ("correct_ar", "correct"), ((1, 0), (0, 1))),
-    "speedup_throughput": Figure(
-        lambda n_ar, t_ar, n, t: (n / t) / (n_ar / t_ar),
-        ("tokens_ar", "decode_s_ar", "tokens", "decode_s"),
-    ),
+    "speedup_throughput": Figure(rate_ratio, ("tokens_ar", "decode_s_ar", "tokens", "decode_s")),
     "speedup_latency": Figure(lambda ar, own: ar / own, ("total_s_ar", "total_s")),
 }
 

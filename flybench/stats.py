@@ -109,6 +109,11 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> float | None:
     return float(np.sum(np.asarray(numerator, dtype=float))) / total if total else None
 
 
+def rate_ratio(n_a: Floats, t_a: Floats, n_b: Floats, t_b: Floats) -> Floats:
+    """B's rate over A's: tokens a second, or whatever n counts for each of t."""
+    return (n_b / t_b) / (n_a / t_a)
+
+
 def accuracy_interval(correct: ArrayLike) -> Interval | None:
     """Interval of the mean of [n] values in [0, 1]."""
     if not len(np.asarray(correct)):

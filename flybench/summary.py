@@ -21,11 +21,11 @@ from flybench.frames import methods_of, round_frame, sample_frame
 from flybench.judged import Outcomes, judged
 from flybench.records import DRAFT_IDS, RunFolder
 from flybench.stats import (
-    Floats,
     Pairs,
     accuracy_interval,
     bootstrap,
     mcnemar,
+    rate_ratio,
     ratio,
     retention_interval,
     retention_verdict,
@@ -136,17 +136,14 @@ def _speedups(baseline: pd.DataFrame, samples: pd.DataFrame, method: str) -> Row
     seconds = pairs["decode_s"], pairs["decode_s_method"]
     total = pairs["total_s"], pairs["total_s_method"]
 
-    def throughput(n_ar: Floats, t_ar: Floats, n: Floats, t: Floats) -> Floats:
-        return (n / t) / (n_ar / t_ar)
-
     columns = (tokens[0], seconds[0], tokens[1], seconds[1])
     with np.errstate(divide="ignore", invalid="ignore"):  # nothing emitted: no figure
-        point = throughput(*(np.array(column.sum()) for column in columns)) if len(pairs) else None
+        point = rate_ratio(*(np.array(column.sum()) for column in columns)) if len(pairs) else None
     return row | {
         "n_paired": len(pairs),
         "ar_tokens_per_second": ratio(tokens[0], seconds[0]),
         "speedup_throughput": point,
-        "speedup_throughput_ci": bootstrap(throughput, *columns),
+        "speedup_throughput_ci": bootstrap(rate_ratio, *columns),
         "speedup_latency": ratio(*total),
         "speedup_latency_ci": bootstrap(lambda ar, own: ar / own, *total),
         "length_ratio": ratio(tokens[1], tokens[0]),

@@ -24,7 +24,7 @@ def _settings(side: Side) -> Iterator[tuple[str, str]]:
     known = side.provenance
     yield "method", side.method
     yield from _flat("method", known.get("method_config") or {})
-    for role in ("target", "draft"):
+    for role in ("target", "draft", "head"):
         yield from _model(role, (known.get("models") or {}).get(role))
     yield from _flat("engine", side.config.get("engine") or {})
     yield "seed", str(known.get("seed", ABSENT))
@@ -43,7 +43,8 @@ def _model(role: str, known: dict[str, Any] | None) -> Iterator[tuple[str, str]]
     if known is None:
         return
     for name in ("path", "dtype", "quantize", "skip_layers", "vocab_trim"):
-        yield f"{role}.{name}", str(known.get(name))
+        if name in known:
+            yield f"{role}.{name}", str(known[name])
     yield f"{role}.weights", " ".join(value[:8] for value in (known.get("files") or {}).values())
 
 

@@ -80,7 +80,7 @@ def compare(asked: Asked) -> Comparison:
     judged = None if no_accuracy else accuracy(a, b)
     gates = [
         despite_failures(gate, failed)
-        for gate in _gates(asked, timed, judged, len(shared), no_speed, no_accuracy)
+        for gate in _gates(asked, timed, judged, no_speed, no_accuracy)
     ]
     return Comparison(
         a=a.path,
@@ -122,7 +122,6 @@ def _gates(
     asked: Asked,
     timed: dict[str, Figure],
     judged: Accuracy | None,
-    n: int,
     no_speed: str | None,
     no_accuracy: str | None,
 ) -> Iterator[Gate]:
@@ -143,7 +142,7 @@ def _gates(
                 "one machine, or add --across-machines to compare speed-ups over AR."
             )
         what = OVER_AR if name == OVER_AR else "speed to the answer"
-        yield speed_gate(f"B's {what}, ÷ A's,", timed[name], n, asked.speedup)
+        yield speed_gate(f"B's {what}, ÷ A's,", timed[name], asked.speedup)
 
 
 def _notes(

@@ -11,11 +11,11 @@ from flybench.config import BASELINE
 from flybench.divergence import partings
 from flybench.few import FEWEST
 from flybench.stats import (
-    Floats,
     Interval,
     Pairs,
     bootstrap,
     mcnemar,
+    rate_ratio,
     ratio,
     retention_interval,
 )
@@ -25,8 +25,10 @@ AR_ITSELF = "AR's seconds to answer"
 
 
 class Figure(NamedTuple):
-    """A figure of A and of B, and how they relate: above 1 is more of it in B, or faster."""
+    """A figure of A and of B over `n` samples, and how they relate: above 1 is more of it in B, or
+    faster."""
 
+    n: int
     a: float | None
     b: float | None
     ratio: float | None = None
@@ -89,7 +91,7 @@ def counts(a: Side, b: Side) -> dict[str, Figure]:
     return {
         "tau, tokens a round": _related(both, "tokens", "rounds"),
         "tokens an answer": _related(both, "tokens", "one"),
-        "loose tokens of 1,000": Figure(loose_a, loose_b),
+        "loose tokens of 1,000": Figure(len(both), loose_a, loose_b),
     }
 
 
@@ -108,12 +110,9 @@ def _related(table: pd.DataFrame, above: str, below: str, inverse: bool = False)
 def _relation(table: pd.DataFrame, a: tuple[str, str], b: tuple[str, str]) -> Figure:
     columns = [table[name] for name in (*a, *b)]
 
-    def statistic(n_a: Floats, d_a: Floats, n_b: Floats, d_b: Floats) -> Floats:
-        return (n_b / d_b) / (n_a / d_a)
-
     first, second = ratio(*columns[:2]), ratio(*columns[2:])
     times = second / first if first and second is not None else None
-    return Figure(first, second, times, bootstrap(statistic, *columns))
+    return Figure(len(table), first, second, times, bootstrap(rate_ratio, *columns))
 
 
 def accuracy(a: Side, b: Side) -> Accuracy | None:
@@ -131,7 +130,9 @@ def accuracy(a: Side, b: Side) -> Accuracy | None:
         n=len(judged),
         right_a=float(before.sum()),
         right_b=float(after.sum()),
-        retention=Figure(*shares, ratio(after, before), retention_interval(before, after)),
+        retention=Figure(
+            len(judged), *shares, ratio(after, before), retention_interval(before, after)
+        ),
         pairs=pairs,
         p=None if pairs is None else mcnemar(pairs.lost, pairs.won),
     )

@@ -49,13 +49,13 @@ def retention_gate(found: Accuracy, loss: float) -> Gate:
     return Gate(claim, state, _told("retention", point, interval, bar, state, needed, plan))
 
 
-def speed_gate(name: str, figure: Figure, n: int, bar: float) -> Gate:
+def speed_gate(name: str, figure: Figure, bar: float) -> Gate:
     """Whether B is at least `bar` times as fast as A by the figure of that name."""
     claim = f"--min-speedup {bar:g}"
     if figure.ratio is None or figure.interval is None:
-        return Gate(claim, "not resolved", f"{n} samples give no interval: run more")
+        return Gate(claim, "not resolved", f"{figure.n} samples give no interval: run more")
     state = _state(figure.interval, bar)
-    needed = samples_apart(n, figure.ratio, figure.interval, bar)
+    needed = samples_apart(figure.n, figure.ratio, figure.interval, bar)
     plan = "if the figures stay as they are"
     text = _told(name, figure.ratio, figure.interval, bar, state, needed, plan)
     return Gate(claim, state, text)

@@ -15,7 +15,7 @@ WIDE, WIDTH = 24, 80
 
 
 class Comparison(NamedTuple):
-    """Everything that was found; `speed_note` and `accuracy_note` say why a part is not shown."""
+    """Everything that was found; `notes` say why a part is not shown."""
 
     a: Path
     b: Path

@@ -198,3 +198,19 @@ def test_hostile_words_do_not_reach_the_terminal(tmp_path: Path, capsys: Any) ->
     _, said, _ = compared(capsys, *(run.path for run in runs))
     assert "\x1b" not in said and "\u202e" not in said
     assert "⟨U+001B⟩" in said
+
+
+def test_runs_of_two_heads_differ_in_their_weights(
+    base: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    heads = (
+        {"path": name, "files": {"model.safetensors": digit * 64}}
+        for name, digit in (("old", "1"), ("new", "2"))
+    )
+    paths = [
+        write_run(tmp_path / f"{n}", N, models=PROVENANCE["models"] | {"head": head}).path
+        for n, head in enumerate(heads)
+    ]
+    said = compared(capsys, *paths)[1]
+    assert "head.path" in said
+    assert "11111111" in said

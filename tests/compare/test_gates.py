@@ -11,15 +11,15 @@ from flybench.compare.gates import Gate, despite_failures, exit_code, retention_
 from flybench.stats import Interval, Pairs, retention_interval, samples_needed
 
 
-def figure(point: float, low: float, high: float) -> Figure:
-    return Figure(1.0, point, point, Interval(low, high))
+def figure(point: float, low: float, high: float, n: int = 40) -> Figure:
+    return Figure(n, 1.0, point, point, Interval(low, high))
 
 
 def judged(pairs: Pairs) -> Accuracy:
     before = [1.0] * (pairs.both + pairs.lost) + [0.0] * (pairs.won + pairs.neither)
     after = [1.0] * pairs.both + [0.0] * pairs.lost + [1.0] * pairs.won + [0.0] * pairs.neither
     point = sum(after) / sum(before) if sum(before) else None
-    retention = Figure(None, None, point, retention_interval(before, after))
+    retention = Figure(sum(pairs), None, None, point, retention_interval(before, after))
     return Accuracy(sum(pairs), sum(before), sum(after), retention, pairs, None)
 
 
@@ -33,12 +33,12 @@ def judged(pairs: Pairs) -> Accuracy:
     ],
 )
 def test_the_end_of_the_interval_decides(low: float, high: float, state: str) -> None:
-    assert speed_gate("speed", figure((low + high) / 2, low, high), 50, 1.0).state == state
+    assert speed_gate("speed", figure((low + high) / 2, low, high), 1.0).state == state
 
 
 def test_samples_that_would_tell_do_tell() -> None:
     """At the number that is named, the interval is narrow enough for a bar at its reach."""
-    gate = speed_gate("speed", figure(1.05, 0.95, 1.16), 40, 1.0)
+    gate = speed_gate("speed", figure(1.05, 0.95, 1.16), 1.0)
     (needed,) = re.findall(r"n ≥ ([\d,]+)", gate.text)
     shrunk = (40 / int(needed.replace(",", ""))) ** 0.5
     assert 1.05 * (0.95 / 1.05) ** shrunk > 1.0
@@ -46,7 +46,7 @@ def test_samples_that_would_tell_do_tell() -> None:
 
 
 def test_a_figure_on_its_bar_cannot_be_told_from_it() -> None:
-    assert "over 1,000,000,000 samples" in speed_gate("s", figure(1.0, 0.9, 1.1), 40, 1.0).text
+    assert "over 1,000,000,000 samples" in speed_gate("s", figure(1.0, 0.9, 1.1), 1.0).text
 
 
 def test_retention_plans_as_flybench_power_does() -> None:
