@@ -6,6 +6,7 @@ second of the method over those of AR, with an interval over samples that both f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from flybench.latency.measure import Result
 from flybench.records import RunFolder
 from flybench.report.tables import cell
 from flybench.report.text import NONE, aligned, interval, number
-from flybench.stats import Floats, Interval, bootstrap
+from flybench.stats import Interval, bootstrap, rate_ratio
 from flybench.summary import summarise
 
 Row = dict[str, Any]
@@ -43,7 +44,7 @@ def project(folder: RunFolder, path: Path | None, force: bool) -> str:
     """
     known = folder.provenance()
     dtype = read_yaml(folder.config_file).get("engine", {}).get("dtype")
-    path = path or newest(folder.path.parent, known, dtype)
+    path = path or newest(folder.path.parent, known, dtype, [known["method_config"]])
     result = None if path is None else allowed_costs(folder, known, path, force)
     lines = [["method", "tau", "gamma", "speed-up (projection)", "speed-up (measured)", "error"]]
     told: list[str] = []
@@ -83,12 +84,8 @@ def projection(
     pairs = ar.join(own, how="inner", lsuffix="_ar")
     names = ("emitted_ar", "seconds_ar", "emitted", "seconds")
     columns = [pairs[name].to_numpy(dtype=float) for name in names]
-    point = _speedup(*(column.sum(keepdims=True) for column in columns))
-    return float(point[0]), bootstrap(_speedup, *columns)
-
-
-def _speedup(n_ar: Floats, t_ar: Floats, n: Floats, t: Floats) -> Floats:
-    return (n / t) / (n_ar / t_ar)
+    point = rate_ratio(*(column.sum(keepdims=True) for column in columns))
+    return float(point[0]), bootstrap(rate_ratio, *columns)
 
 
 def allowed_costs(folder: RunFolder, known: Row, path: Path, force: bool = False) -> Result:
@@ -107,8 +104,21 @@ def allowed_costs(folder: RunFolder, known: Row, path: Path, force: bool = False
     return result
 
 
-def newest(results: Path, known: Row, dtype: str | None) -> Path | None:
-    """The latest measurement in `results` of what a run's provenance tells, in its dtype, if any.
+def check_costs(result: Result, source: str, methods: Sequence[Row]) -> None:
+    """Refuse a measurement that lacks a part that one of these methods needs.
+
+    Raises:
+        FlybenchError: it does.
+    """
+    for method in methods:
+        measured_costs(result, source, method, pd.DataFrame({"draft_s": [0.0]}))
+
+
+def newest(
+    results: Path, known: Row, dtype: str | None, methods: Sequence[Row] = ()
+) -> Path | None:
+    """The latest measurement in `results` of what a run's provenance tells, in its dtype, that has
+    all that these methods need, if any.
 
     Of the provenance it wants the model, the models, the device and the engine.
     """
@@ -116,6 +126,7 @@ def newest(results: Path, known: Row, dtype: str | None) -> Path | None:
     for file in reversed(files):
         try:
             result = read_costs(file)
+            check_costs(result, str(file), methods)
         except FlybenchError:
             continue  # one that nobody asked for; named, it is refused
         same = same_model(result, known) and same_machine(result, known)

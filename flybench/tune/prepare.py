@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from flybench.arguments import meant, own_settings
 from flybench.checks import build
 from flybench.compose import cells, parse_request
@@ -17,8 +15,7 @@ from flybench.config import MethodConfig, RecordConfig, RunConfig, digest
 from flybench.core import FlybenchError
 from flybench.engine.placement import use_threads
 from flybench.latency.command import measured
-from flybench.latency.costs import measured_costs
-from flybench.latency.projection import allowed_costs, newest
+from flybench.latency.projection import allowed_costs, check_costs, newest
 from flybench.plan import Plan, make_plan
 from flybench.provenance import machinery_facts
 from flybench.records import RunFolder
@@ -73,7 +70,8 @@ class Prepared:
         if self.latency is not None:
             return self.latency
         out = Path(self.config.out).expanduser()
-        found = newest(out, machinery_facts(self.plan), self.config.engine.dtype)
+        needing = _needing(self.settings, self.config)
+        found = newest(out, machinery_facts(self.plan), self.config.engine.dtype, needing)
         if found is not None:
             return found
         print("Measuring what steps cost here, since no `flybench latency` has.", file=sys.stderr)
@@ -134,9 +132,12 @@ def _halves(config: RunConfig, settings: TuneSettings) -> tuple[RunConfig, RunCo
 
 def _check_costs(plan: Plan, settings: TuneSettings, config: RunConfig, latency: Path) -> None:
     result = allowed_costs(plan.folder, machinery_facts(plan), latency)
-    nothing = pd.DataFrame({"draft_s": [0.0]})
-    for method in settings.drafters(config.method):
-        measured_costs(result, str(latency), asdict(method), nothing)
+    check_costs(result, str(latency), _needing(settings, config))
+
+
+def _needing(settings: TuneSettings, config: RunConfig) -> list[dict[str, Any]]:
+    """The methods whose costs are asked for."""
+    return [asdict(method) for method in settings.drafters(config.method)]
 
 
 def _lists(given: dict[str, Any]) -> dict[str, Any]:

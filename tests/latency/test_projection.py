@@ -98,6 +98,7 @@ def test_the_newest_costs_of_the_same_pair_and_machine_are_taken(
     costs_file(tmp_path, "engine", 2, engine="graph")
     costs_file(tmp_path, "model", 1, model="another")
     costs_file(tmp_path, "damaged", 0).write_text("{")
+    costs_file(tmp_path, "of a lookup", 0, draft=None)
     said = project(folder, None, force=False)
     assert str(wanted) in said
     assert "speed-up (projection)" in said
