@@ -121,7 +121,8 @@ def finding(plan: Plan, exact: Plan, level: float) -> Finding:
     before, after = judged["correct_a"], judged["correct_b"]
     # Where AR solved next to nothing there is nothing to keep.
     kept = retention_interval(before, after, level) if before.sum() >= FEWEST else None
-    faster, gained, failed = _ends(over_ar, level), _ends(over_exact, level), len(plain) - len(own)
+    faster, gained = _ends(over_ar, level), _ends(over_exact, level)
+    failed = plain.index.difference(own.index)
     return Finding(
         method=method,
         folder=plan.folder,
@@ -140,7 +141,7 @@ def finding(plan: Plan, exact: Plan, level: float) -> Finding:
         length_ratio=ratio(over_ar["tokens_b"], over_ar["tokens_a"]),
         state="exact"
         if method.verify == EXACT
-        else _state(faster, gained, retention_verdict(kept, margin), failed > 0),
+        else _state(faster, gained, retention_verdict(kept, margin), len(failed) > 0),
     )
 
 

@@ -35,6 +35,8 @@ class TuneSettings:
         for name in ("rule", "theta", "window", "k", "lookup"):
             if not getattr(self, name):
                 raise FlybenchError(f"tune.{name} is empty: give at least one value.")
+        for k in self.k:
+            positive("tune.k", k)
         positive("tune.confirm", self.confirm)
         if not 1 <= self.looks <= MOST_LOOKS:
             raise FlybenchError(
