@@ -22,7 +22,7 @@ from omegaconf import DictConfig, MissingMandatoryValue, OmegaConf
 from flybench.checks import build, suggestion
 from flybench.config import JudgeConfig, RunConfig
 from flybench.core import FlybenchError
-from flybench.groups import GROUPS, conf_dir, options
+from flybench.groups import GROUPS, conf_dir, files, options
 
 HYDRA = re.compile(r"[+~]*hydra[./]")
 
@@ -71,7 +71,8 @@ def parse_request(arguments: Sequence[str]) -> Request:
     `RunConfig` knows every setting and refuses better.
 
     Raises:
-        FlybenchError: an argument is neither an option nor key=value, or a folder is missing.
+        FlybenchError: an argument is neither an option nor key=value, a folder is missing, or a
+            file in it has the name of one that comes with flybench.
     """
     parser = argparse.ArgumentParser("flybench run", add_help=False, exit_on_error=False)
     parser.add_argument("-m", "--multirun", action="store_true")
@@ -89,6 +90,8 @@ def parse_request(arguments: Sequence[str]) -> Request:
     if known.config_dir is not None and not known.config_dir.is_dir():
         raise FlybenchError(f"--config-dir {known.config_dir} is not a folder: check the path.")
     directory = None if known.config_dir is None else known.config_dir.resolve()
+    for group in (*GROUPS, "experiment"):
+        files(group, directory)
     if any(a.startswith("model.target.path=") for a in rest) and not any(
         a.startswith("model=") for a in rest
     ):

@@ -25,9 +25,21 @@ def options(group: str, config_dir: Path | None = None) -> dict[str, str]:
 
 
 def files(group: str, config_dir: Path | None = None) -> list[Path]:
-    """A group's files, the user's own after those that come with flybench."""
-    folders = [conf_dir(), *([] if config_dir is None else [config_dir])]
-    return sorted(file for folder in folders for file in (folder / group).glob("*.yaml"))
+    """A group's files, the user's own after those that come with flybench.
+
+    Raises:
+        FlybenchError: one of the user's has the name of another that says something else, of which
+            Hydra would read ours alone.
+    """
+    ours = {file.name: file for file in sorted((conf_dir() / group).glob("*.yaml"))}
+    own = [] if config_dir is None else sorted((config_dir / group).glob("*.yaml"))
+    for file in own:
+        if file.name in ours and read_yaml(file) != read_yaml(ours[file.name]):
+            raise FlybenchError(
+                f"{file} has the name of a {group} that comes with flybench: give it a name of its "
+                f"own, and use it as {group}=NAME."
+            )
+    return [*ours.values(), *(file for file in own if file.name not in ours)]
 
 
 def _described(file: Path) -> str:
