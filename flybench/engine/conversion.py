@@ -10,6 +10,7 @@ import json
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -33,6 +34,7 @@ def converted(gguf: Path) -> Path:
         return folder
     print(f"Converting {gguf.name} once; later runs read the copy.", file=sys.stderr)
     folder.parent.mkdir(parents=True, exist_ok=True)
+    _clear(folder.parent)
     partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))
     try:
         try:
@@ -52,6 +54,13 @@ def converted(gguf: Path) -> Path:
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return folder
+
+
+def _clear(models: Path) -> None:
+    """Remove what conversions left that were killed; no conversion takes a day."""
+    for left in models.glob(".partial-*"):
+        if time.time() - left.stat().st_mtime > 24 * 3600:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _convert(gguf: Path, folder: Path) -> None:

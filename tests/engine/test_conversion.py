@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -141,6 +142,19 @@ def test_a_crash_in_the_middle_leaves_nothing(
     fake_conversion(monkeypatch, lambda file, folder: (folder / "config.json").write_text("{}"))
     folder = conversion.converted(tmp_path / "m.gguf")
     assert [file.name for file in folder.iterdir()] == ["config.json"]
+
+
+def test_what_a_kill_left_is_removed_a_day_later(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "m.gguf").write_bytes(b"x")
+    for name, age_s in (("old", 25 * 3600), ("new", 3600)):
+        left = cache / "models" / f".partial-{name}"
+        left.mkdir(parents=True)
+        os.utime(left, (time.time() - age_s,) * 2)
+    fake_conversion(monkeypatch, lambda file, folder: None)
+    conversion.converted(tmp_path / "m.gguf")
+    assert [left.name for left in cache.glob("models/.partial-*")] == [".partial-new"]
 
 
 def test_an_interrupt_in_the_middle_leaves_nothing(
