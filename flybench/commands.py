@@ -10,14 +10,14 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from flybench.arguments import Parser, planned_only
 from flybench.compose import judge_of, parse_request
-from flybench.config import RunConfig
 from flybench.core import FlybenchError
 from flybench.experiments import distinct, expand
-from flybench.groups import GROUPS, options, read_yaml
+from flybench.groups import GROUPS, options
 from flybench.launch import launch, launcher_of, run_cells
 from flybench.records import RunFolder
 
@@ -65,18 +65,20 @@ def score_command(arguments: Sequence[str]) -> int:
     request = parse_request([*extra, *overrides])
 
     from flybench.assessment import assess, judge_failures
+    from flybench.judge import build_judge
     from flybench.provenance import write_config
     from flybench.report.headline import headline
 
+    judges = cache(build_judge)
     code = 0
     for folder in RunFolder.all_existing(asked.runs):
-        before = _config_of(folder)
+        before = folder.config()
         config = replace(before, judge=judge_of(request, before.judge))
         with folder.exclusive():
-            rows = assess(folder, config)
-            if (
-                config != before
-            ):  # only now, so that a judge that could not be asked leaves no trace
+            judge = None if config.judge.kind == "none" else judges(config.judge)
+            rows = assess(folder, config, judge)
+            if config != before:
+                # Only now, so that a judge that could not be asked leaves no trace.
                 write_config(folder, config)
         print(headline(rows))
         code = max(code, int(judge_failures(rows) > 0))
@@ -98,7 +100,3 @@ def list_command(arguments: Sequence[str]) -> int:
     for name, description in known.items():
         print(f"{name:{width}}  {description}")
     return 0
-
-
-def _config_of(folder: RunFolder) -> RunConfig:
-    return RunConfig.from_tree(read_yaml(folder.config_file))

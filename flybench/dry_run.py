@@ -15,7 +15,8 @@ from flybench.config import RunConfig
 from flybench.core import FlybenchError
 from flybench.engine.sizes import Sizes, draft_sizes, head_sizes, target_sizes
 from flybench.estimate import SOURCES, Estimate, estimates
-from flybench.plan import Plan, make_plan
+from flybench.plan import Plan, planned
+from flybench.report.finding import count
 from flybench.report.text import NONE, aligned
 from flybench.run import pending
 
@@ -35,7 +36,7 @@ class Shown(NamedTuple):
 
 def dry_run(configs: Sequence[RunConfig]) -> None:
     """Print the table of `configs`, and below it why some cannot run here."""
-    plans = [_plan(config) for config in configs]
+    plans = [planned(config) for config in configs]
     sound = {number: plan for number, plan in enumerate(plans) if isinstance(plan, Plan)}
     times = estimates(sound)
     reasons = list(dict.fromkeys(explain(plan) for plan in plans if isinstance(plan, Exception)))
@@ -51,13 +52,6 @@ def dry_run(configs: Sequence[RunConfig]) -> None:
     for source, meaning in SOURCES.items():
         if source in used:
             print(f"  {source}: {meaning}.")
-
-
-def _plan(config: RunConfig) -> Plan | Exception:
-    try:
-        return make_plan(config)
-    except Exception as error:  # the other cells are shown all the same
-        return error
 
 
 def _line(
@@ -127,4 +121,5 @@ def _total(lines: Sequence[Shown], times: Sequence[Estimate]) -> str:
         told += f" for the {len(known)} whose time is known"
     sizes = [line.memory for line in lines if line.memory is not None]
     most = f"{_gigabytes(max(sizes))} GB" if sizes else "unknown"
-    return f"{len(lines)} runs; time to decode: {told}; weights and caches of the largest: {most}"
+    runs = count(len(lines), "run")
+    return f"{runs}; time to decode: {told}; weights and caches of the largest: {most}"

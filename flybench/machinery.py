@@ -71,6 +71,12 @@ class Machinery:
         answers = (1 + len(prompt.followups)) * prompt.max_new_tokens
         return prompt_tokens + later + answers + self.config.method.k + 1
 
+    @property
+    def room(self) -> int:
+        """Positions that both contexts leave for a prompt and its answer beside one draft."""
+        infos = [info for info in (self.target, self.draft) if info is not None]
+        return min(info.context_limit for info in infos) - self.config.method.k
+
     def check_length(self, prompt_tokens: int, prompt: Prompt) -> None:
         """Refuse a prompt that does not fit in both contexts with its answer and one draft.
 

@@ -102,6 +102,14 @@ def make_plan(config: RunConfig) -> Plan:
     return plan
 
 
+def planned(config: RunConfig) -> Plan | Exception:
+    """The same, or why there is none: the other cells of a sweep go on."""
+    try:
+        return make_plan(config)
+    except Exception as error:
+        return error
+
+
 def _prompts(task: Task, config: RunConfig) -> Sequence[Prompt]:
     """The samples that are asked for; tasks sort theirs by category, so that parts may differ."""
     end = None if config.limit is None else config.offset + config.limit

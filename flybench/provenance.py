@@ -22,6 +22,7 @@ from flybench import sandbox
 from flybench.config import RunConfig
 from flybench.engine.description import ModelInfo
 from flybench.engine.placement import engine_label
+from flybench.groups import conf_dir
 from flybench.machinery import Machinery
 from flybench.measure import busy_share, device_name, environment, redacted
 from flybench.plan import Plan
@@ -120,7 +121,7 @@ def _model(info: ModelInfo) -> dict[str, Any]:
 
 @functools.cache
 def _git_state() -> dict[str, Any] | None:
-    """Commit and cleanliness of flybench's own source tree; None where it is no checkout."""
+    """Commit and cleanliness of flybench's own code and settings; None where it is no checkout."""
     source = Path(__file__)
 
     def git(*arguments: str) -> str:
@@ -129,7 +130,8 @@ def _git_state() -> dict[str, Any] | None:
 
     try:
         git("ls-files", "--error-unmatch", source.name)  # installed inside somebody's checkout?
-        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain"))}
+        changed = git("status", "--porcelain", "--", str(source.parent), str(conf_dir()))
+        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(changed)}
     except (OSError, subprocess.CalledProcessError):
         return None
 

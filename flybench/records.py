@@ -22,7 +22,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from flybench.config import RunConfig
 from flybench.core import FlybenchError, Judgement, Record, Score
+from flybench.groups import read_yaml
 from flybench.lines import Known, append_line, nouns, record_line, record_of, score_of
 
 Key = tuple[str, str]
@@ -72,6 +74,14 @@ class RunFolder:
     @property
     def config_file(self) -> Path:
         return self.path / "config.yaml"
+
+    def config(self) -> RunConfig:
+        """The settings of the run.
+
+        Raises:
+            FlybenchError: config.yaml is damaged, or of settings that are not allowed.
+        """
+        return RunConfig.from_tree(read_yaml(self.config_file))
 
     @property
     def records_file(self) -> Path:

@@ -91,8 +91,8 @@ class Turn(NamedTuple):
 
     def answer(self, prompt: Prompt, position: int) -> Record:
         """One sample, at this method's `position` in the order of methods."""
-        # What is too long for the longest draft may still be answered beside a shorter one.
-        plan = min(self.plans, key=lambda plan: plan.config.method.k)
+        # What is too long for one of the drafts may still be answered beside another.
+        plan = max(self.plans, key=lambda plan: plan.room)
         return answer(plan, self.method, self.decoder, prompt, position, self.salt)
 
 

@@ -27,7 +27,7 @@ from flybench.engine.placement import use_threads
 from flybench.judge import build_judge
 from flybench.judge.base import Judge
 from flybench.loaded import Loaded
-from flybench.plan import Plan, make_plan
+from flybench.plan import Plan, planned
 from flybench.progress import Progress
 from flybench.provenance import open_folder
 from flybench.ranks import from_leader, join, rank
@@ -108,7 +108,7 @@ class Sweep:
     def _number(self, config: RunConfig) -> int:
         """Which cell this is; all are planned before the first one runs."""
         if not self._plans:
-            self._plans = [_planned(each) for each in self._configs]
+            self._plans = [planned(each) for each in self._configs]
             answers = count(self._sound())
             self._ahead = {number: each.ahead for number, each in answers.items()}
             there = sum(each.there for each in answers.values())
@@ -204,10 +204,3 @@ class Sweep:
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-
-
-def _planned(config: RunConfig) -> Plan | Exception:
-    try:
-        return make_plan(config)
-    except Exception as error:  # told when it is this cell's turn
-        return error

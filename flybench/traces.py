@@ -2,6 +2,7 @@
 
 A file is named after what its record says, so that neither can be out of step with the other: a
 file that a kill left without a record, or of an answer that was decoded again, is never looked up.
+The three probabilities are for whoever studies acceptance; a replay reads none of them.
 """
 
 from __future__ import annotations

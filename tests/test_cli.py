@@ -224,6 +224,21 @@ def test_own_configuration_folder(data: Path, capfd: pytest.CaptureFixture[str])
     assert list(Path("results").glob("random-short-demo-*"))
 
 
+def test_an_own_file_of_a_name_that_is_taken_is_refused(
+    data: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Unless it is a copy: Hydra would read the one that comes with flybench."""
+    (data / "own" / "method" / "bad.yaml").unlink()
+    copied = (conf_dir() / "method" / "spd.yaml").read_text()
+    own = data / "own" / "method" / "spd.yaml"
+    own.write_text("# A copy.\n" + copied)
+    assert "spd" in options("method", data / "own")
+    own.write_text(copied.replace("k: 8", "k: 3"))
+    for words in (["list", "methods"], ["run", "model=random", "method=spd"]):
+        assert main([*words, "--config-dir", "own"]) == 2
+        assert "own/method/spd.yaml has the name" in capfd.readouterr().err
+
+
 def test_own_paths_alone_make_a_pair(data: Path) -> None:
     paths = ["model.target.path=random:qwen3", "model.draft.path=random:qwen3:1"]
     assert main(["run", *paths, "task.path=demo.jsonl", "limit=1", *SMALL[1:]]) == 0
@@ -263,7 +278,7 @@ def test_a_damaged_provenance_is_one_sentence(
 def test_an_unexpected_error_hides_its_traceback_and_names_the_switch(
     data: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flybench.sweep.make_plan", lambda config: 1 / 0)
+    monkeypatch.setattr("flybench.plan.make_plan", lambda config: 1 / 0)
     assert run("limit=1") == 2
     said = capfd.readouterr().err
     assert "ZeroDivisionError" in said

@@ -8,22 +8,25 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from flybench import answer as answer_module
 from flybench import provenance as provenance_module
+from flybench import run as run_module
 from flybench.compose import cells, parse_request
 from flybench.config import BaselineConfig, RunConfig
 from flybench.core import FlybenchError
 from flybench.engine.eagle3.checkpoint import save_head
 from flybench.loaded import Loaded
+from flybench.methods import AR
 from flybench.plan import Plan, make_plan
 from flybench.progress import Progress
 from flybench.provenance import open_folder
 from flybench.records import RunFolder
-from flybench.run import generate, pending
+from flybench.run import Turn, generate, pending
 from flybench.scoring import score_run
 from flybench.summary import write_summary
 from tests.reference import toys
@@ -361,3 +364,12 @@ def test_scoring_with_other_data_is_refused(config: RunConfig) -> None:
     Path("demo.jsonl").write_text(Path("demo.jsonl").read_text().replace("item-3", "item-9"))
     with pytest.raises(FlybenchError, match="item-3"):
         score_run(plan.folder, type(plan.task)(config.task))
+
+
+def test_what_plans_share_is_answered_where_there_is_most_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plans: Any = [SimpleNamespace(room=room) for room in (10, 30, 20)]
+    monkeypatch.setattr(run_module, "answer", lambda plan, *rest: plan)
+    turn: Any = Turn(AR, decoder=None, plans=plans)  # type: ignore[arg-type]
+    assert turn.answer(prompt=None, position=0).room == 30

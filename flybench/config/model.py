@@ -34,13 +34,13 @@ class ModelRef:
         if self.vocab_trim is not None:
             positive("model.draft.vocab_trim", self.vocab_trim)
         if self.quantize is not None:
-            allow("model quantize", self.quantize, ("null", "int8", "int4", "nf4"))
+            allow("a model's quantize", self.quantize, ("null", "int8", "int4", "nf4"))
             if self.path.startswith("random:"):
                 raise FlybenchError(
                     f"quantize={self.quantize} for {self.path} is not allowed: only weights that "
                     "are read from a file are quantised."
                 )
-        allow("model dtype", self.dtype, ("auto", "fp32", "bf16", "fp16"))
+        allow("a model's dtype", self.dtype, ("auto", "fp32", "bf16", "fp16"))
         if self.skip_layers is not None and not 1 <= self.skip_layers[0] < self.skip_layers[1]:
             raise FlybenchError(
                 f"skip_layers={list(self.skip_layers)} is not allowed: give [first, end) with "

@@ -9,7 +9,6 @@ import pandas as pd
 from flybench.config import MethodConfig, RunConfig
 from flybench.core import FlybenchError
 from flybench.frames import round_frame
-from flybench.groups import read_yaml
 from flybench.records import RunFolder
 from flybench.replay.grid import recorded_config, replay, same_drafter
 
@@ -94,7 +93,7 @@ def _beside(
 
 def _comparable(folder: RunFolder, config: RunConfig, run: RunFolder) -> MethodConfig:
     """The method of a run that differs from the recorded one in its verdicts and K alone."""
-    other = RunConfig.from_tree(read_yaml(run.config_file))
+    other = run.config()
     ours, theirs = config.identity(), other.identity()
     unlike = [name for name in UNLIKE if ours[name] != theirs[name]]
     if not same_drafter(config.method, other.method):

@@ -12,7 +12,6 @@ from tqdm import tqdm
 
 from flybench.config import DRAFT_MODEL_KINDS, MethodConfig, RunConfig
 from flybench.core import Fate, FlybenchError
-from flybench.groups import read_yaml
 from flybench.records import RunFolder
 from flybench.replay.blend import SETTING, blended
 from flybench.replay.drafts import Continued
@@ -81,7 +80,7 @@ def recorded_config(folder: RunFolder) -> RunConfig:
     Raises:
         FlybenchError: it drew its tokens, drafted trees, or drafted nothing.
     """
-    config = RunConfig.from_tree(read_yaml(folder.config_file))
+    config = folder.config()
     method = config.method
     if method.draft.kind == "none" or method.draft.tree_depth:
         raise FlybenchError(
