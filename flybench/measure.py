@@ -132,15 +132,15 @@ def _version(package: str) -> str | None:
 
 
 def _cpu_name() -> str:
-    return _cpu_line("model name") or platform.processor() or platform.machine()
+    return cpu_line("model name") or platform.processor() or platform.machine()
 
 
 def _cpu_flags() -> set[str]:
     """What Linux says the first processor can do (`flags` on x86, `Features` on Arm)."""
-    return set((_cpu_line("flags") or _cpu_line("Features")).split())
+    return set((cpu_line("flags") or cpu_line("Features")).split())
 
 
-def _cpu_line(name: str) -> str:
+def cpu_line(name: str) -> str:
     """The value of the first line of /proc/cpuinfo with this name; empty where there is none."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as lines:

@@ -119,7 +119,7 @@ def test_native_types_follow_the_processor_flags(
 ) -> None:
     name, _, value = line.partition(":")
     monkeypatch.setattr(
-        measure, "_cpu_line", lambda asked: value.strip() if name.strip() == asked else ""
+        measure, "cpu_line", lambda asked: value.strip() if name.strip() == asked else ""
     )
     assert measure.computes_natively(dtype) == native
 

@@ -1,20 +1,24 @@
 """Products of a few rows on a CPU, in blocks of the weight.
 
-MKL multiplies one to three rows by a weight about as fast as memory delivers the weight, and a few
-more much more slowly. A batch of products with blocks of the weight's rows does the same work with
-less delay, and with it the verification of a short draft; `flybench latency` times passes by width.
+MKL multiplies one row by a weight about as fast as memory delivers the weight, on Intel's
+processors two and three as well, and more rows much more slowly. A batch of products with blocks of
+the weight's rows does the same work with less delay, and with it the verification of a draft.
+`python benchmarks/thin.py` compares both ways for every number of rows.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from flybench.measure import cpu_line
+
 BLOCK = 32  # rows of a weight that are multiplied at a time
-FEWEST, TOO_MANY = 4, 16  # rows of the input for which blocks are faster
+# Numbers of rows of the input for which blocks are faster, on Intel's processors and on others.
+INTEL, OTHERS = range(4, 16), range(2, 65)
 
 
 def thin_products(model: nn.Module) -> None:
@@ -24,6 +28,12 @@ def thin_products(model: nn.Module) -> None:
     for module in model.modules():
         if type(module) is nn.Linear and _suits(module.weight):
             module.forward = partial(thin_linear, module)  # type: ignore[method-assign]
+
+
+@cache
+def worth_it() -> range:
+    """The numbers of rows that are multiplied in blocks on this machine."""
+    return INTEL if cpu_line("vendor_id") == "GenuineIntel" else OTHERS
 
 
 def _suits(weight: Tensor) -> bool:
@@ -36,7 +46,7 @@ def thin_linear(module: nn.Linear, x: Tensor) -> Tensor:
     """What `module` makes of x [..., K]."""
     weight, bias = module.weight, module.bias
     rows = x.shape[:-1].numel()
-    if not FEWEST <= rows < TOO_MANY or not _suits(weight):
+    if rows not in worth_it() or not _suits(weight):
         return F.linear(x, weight, bias)
     blocks = weight.unflatten(0, (-1, BLOCK)).transpose(1, 2)
     product = torch.matmul(x.reshape(1, rows, -1), blocks).transpose(0, 1)

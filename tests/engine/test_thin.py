@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from flybench.engine.thin import BLOCK, FEWEST, TOO_MANY, thin_products
+from flybench.engine import thin
+from flybench.engine.thin import BLOCK, INTEL, OTHERS, thin_products
 
 pytestmark = pytest.mark.skipif(
     not torch.backends.mkl.is_available(), reason="PyTorch is built without MKL here"
@@ -16,15 +17,27 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("rows", [1, FEWEST - 1, FEWEST, 9, TOO_MANY - 1, TOO_MANY, 60])
-def test_products_are_the_same(rows: int, bias: bool) -> None:
+@pytest.mark.parametrize("worth", [INTEL, OTHERS], ids=["intel", "others"])
+@pytest.mark.parametrize("past", [-1, 0, 5])
+def test_products_are_the_same(
+    past: int, worth: range, bias: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At both ends of the range, beyond them and inside."""
+    monkeypatch.setattr(thin, "worth_it", lambda: worth)
     torch.manual_seed(0)
     plain = nn.Linear(48, 3 * BLOCK, bias=bias)
-    thin = copy.deepcopy(plain)
-    thin_products(thin)
-    for shape in ((rows, 48), (1, rows, 48)):
-        x = torch.randn(shape)
-        torch.testing.assert_close(thin(x), plain(x))
+    blocked = copy.deepcopy(plain)
+    thin_products(blocked)
+    for rows in (worth.start + past, worth.stop + past):
+        for shape in ((rows, 48), (1, rows, 48)):
+            x = torch.randn(shape)
+            torch.testing.assert_close(blocked(x), plain(x))
+
+
+@pytest.mark.parametrize(("vendor", "worth"), [("GenuineIntel", INTEL), ("AuthenticAMD", OTHERS)])
+def test_makers_differ(vendor: str, worth: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thin, "cpu_line", lambda name: vendor)
+    assert thin.worth_it.__wrapped__() == worth
 
 
 def test_only_plain_layers_that_divide_are_changed() -> None:

@@ -1,0 +1,67 @@
+"""Are products of a few rows faster in blocks of the weight on this CPU? Prints one JSON line.
+
+    python benchmarks/thin.py [--shape qwen2.5-0.5b] [--threads N] [--repeats 15]
+
+Passes of random fp32 weights by the number of their rows, with every linear layer as PyTorch has it
+and in blocks (`flybench/engine/thin.py`), in turn: plain ÷ blocks for each number, above 1 where
+blocks are faster, with its interval over pairs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+
+import numpy as np
+import torch
+from measuring import machine
+
+from flybench.engine import thin
+from flybench.engine.eager import EagerModel
+from flybench.engine.shapes import random_weights, shape_config
+from flybench.measure import physical_cores
+from flybench.stats import bootstrap
+
+CPU = torch.device("cpu")
+CONTEXT = 256
+ROWS = (1, 2, 3, 4, 5, 9, 15, 16, 24, 32, 48, 64, 128)
+
+
+def pass_s(model: EagerModel, rows: int, blocks: bool) -> float:
+    """Seconds of a pass of `rows` tokens after `CONTEXT` others."""
+    thin.worth_it = lambda: range(2, 1 << 20) if blocks else range(0)  # type: ignore[assignment]
+    start = time.perf_counter()
+    model.extend(torch.arange(5, 5 + rows), rows=rows)
+    spent = time.perf_counter() - start
+    model.rollback(CONTEXT)
+    return spent
+
+
+def compared(model: EagerModel, rows: int, repeats: int) -> list[float]:
+    """The geometric mean of the pairs' ratios, and the ends of its interval."""
+    pairs = [[pass_s(model, rows, blocks) for blocks in (False, True)] for _ in range(repeats + 1)]
+    plain, blocked = np.log(pairs[1:]).T  # the first one warms up
+    gains = plain - blocked
+    ends = bootstrap(lambda gain, n: np.exp(gain / n), gains, np.ones(len(gains)))
+    return [float(np.exp(gains.mean())), *(ends or ())]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shape", default="qwen2.5-0.5b")
+    parser.add_argument("--threads", type=int, default=physical_cores())
+    parser.add_argument("--repeats", type=int, default=15)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    config = shape_config(options.shape)
+    model = EagerModel(random_weights(config, torch.float32, CPU), config.vocab_size)
+    model.prefill([7 * place % 300 for place in range(CONTEXT)])
+    ratios = {rows: compared(model, rows, options.repeats) for rows in ROWS}
+    print(json.dumps({"benchmark": "thin", **machine(CPU), **vars(options), "ratios": ratios}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
