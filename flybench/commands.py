@@ -10,18 +10,18 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 from flybench.arguments import Parser, planned_only
 from flybench.compose import judge_of, parse_request
 from flybench.core import FlybenchError
 from flybench.experiments import distinct, expand
-from flybench.groups import GROUPS, options
+from flybench.groups import CHOICES, options
 from flybench.launch import launch, launcher_of, run_cells
 from flybench.records import RunFolder
 
-LISTED = {f"{group}s": group for group in (*GROUPS, "experiment")}
+LISTED = {f"{group}s": group for group in CHOICES}
 SETTING = re.compile(r"[+~]*[a-z_.]+=")  # and no path, which has a slash before any such sign
 
 
@@ -63,15 +63,16 @@ def score_command(arguments: Sequence[str]) -> int:
     asked = parser.parse_args([word for word in arguments if word not in overrides])
     extra = [] if asked.config_dir is None else ["--config-dir", str(asked.config_dir)]
     request = parse_request([*extra, *overrides])
+    folders = RunFolder.all_existing(asked.runs)
 
     from flybench.assessment import assess, judge_failures
     from flybench.judge import build_judge
     from flybench.provenance import write_config
     from flybench.report.headline import headline
 
-    judges = cache(build_judge)
+    judges = lru_cache(1)(build_judge)  # one at a time has the memory of a local one
     code = 0
-    for folder in RunFolder.all_existing(asked.runs):
+    for folder in folders:
         before = folder.config()
         config = replace(before, judge=judge_of(request, before.judge))
         with folder.exclusive():

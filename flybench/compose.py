@@ -22,7 +22,7 @@ from omegaconf import DictConfig, MissingMandatoryValue, OmegaConf
 from flybench.checks import build, suggestion
 from flybench.config import JudgeConfig, RunConfig
 from flybench.core import FlybenchError
-from flybench.groups import GROUPS, conf_dir, files, options
+from flybench.groups import CHOICES, GROUPS, conf_dir, files, options
 
 HYDRA = re.compile(r"[+~]*hydra[./]")
 
@@ -90,8 +90,8 @@ def parse_request(arguments: Sequence[str]) -> Request:
     if known.config_dir is not None and not known.config_dir.is_dir():
         raise FlybenchError(f"--config-dir {known.config_dir} is not a folder: check the path.")
     directory = None if known.config_dir is None else known.config_dir.resolve()
-    for group in (*GROUPS, "experiment"):
-        files(group, directory)
+    for group in CHOICES:
+        files(group, directory)  # refuses names that are taken
     if any(a.startswith("model.target.path=") for a in rest) and not any(
         a.startswith("model=") for a in rest
     ):

@@ -10,6 +10,7 @@ import yaml
 from flybench.core import FlybenchError
 
 GROUPS = ("model", "method", "task", "engine", "sampling", "judge")
+CHOICES = (*GROUPS, "experiment")  # a sweep of runs is no setting of one
 
 
 def conf_dir() -> Path:
