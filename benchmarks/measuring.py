@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 import transformers
+from numpy.typing import ArrayLike
 
 from flybench.config import EngineConfig, ModelRef
 from flybench.engine.description import describe
@@ -14,6 +16,7 @@ from flybench.engine.loading import load_model
 from flybench.engine.shapes import SHAPES, random_weights, shape_config
 from flybench.latency.timing import Effort, time_calls
 from flybench.measure import Clock, device_name
+from flybench.stats import Interval, bootstrap
 
 
 def machine(device: torch.device) -> dict[str, str]:
@@ -29,6 +32,13 @@ def milliseconds(work: Callable[[], Any], device: torch.device, repeats: int = 3
     """Median time of a call of `work`, on the harness's own clock."""
     effort = Effort(warmup=1, least=repeats, most=repeats, seconds=0, rounds=0)
     return 1000 * time_calls(work, Clock(device), effort).median_s
+
+
+def mean_ratio(above: ArrayLike, below: ArrayLike) -> tuple[float, Interval | None]:
+    """The geometric mean of paired ratios above ÷ below [n], and its interval over the pairs."""
+    gains = np.log(above) - np.log(below)
+    ends = bootstrap(lambda gain, n: np.exp(gain / n), gains, np.ones(len(gains)))
+    return float(np.exp(gains.mean())), ends
 
 
 def model_of(name: str, device: torch.device, ranks: int = 1) -> transformers.PreTrainedModel:

@@ -18,12 +18,11 @@ import sys
 
 import numpy as np
 import torch
-from measuring import machine, milliseconds
+from measuring import machine, mean_ratio, milliseconds
 
 from flybench.engine.eager import EagerModel
 from flybench.engine.shapes import random_weights, shape_config
 from flybench.measure import physical_cores
-from flybench.stats import bootstrap
 
 CPU = torch.device("cpu")
 CONTEXT = 256
@@ -81,12 +80,11 @@ def compared(programs: int, blocks: int, words: list[str]) -> dict[str, object]:
     for block in range(blocks):
         for way in (0, 1) if block % 2 else (1, 0):
             times[block, way] = together(programs, WAYS[way], words)
-    own, short = np.log(times).T
-    interval = bootstrap(lambda difference, n: np.exp(difference / n), own - short, np.ones(blocks))
+    own_over_short, interval = mean_ratio(*times.T)
     return {
         "own_ms": float(np.median(times[:, 0])),
         "short_ms": float(np.median(times[:, 1])),
-        "own_over_short": float(np.exp((own - short).mean())),
+        "own_over_short": own_over_short,
         "interval": interval,
     }
 

@@ -16,13 +16,12 @@ import time
 
 import numpy as np
 import torch
-from measuring import machine
+from measuring import machine, mean_ratio
 
 from flybench.engine import thin
 from flybench.engine.eager import EagerModel
 from flybench.engine.shapes import random_weights, shape_config
 from flybench.measure import physical_cores
-from flybench.stats import bootstrap
 
 CPU = torch.device("cpu")
 CONTEXT = 256
@@ -42,10 +41,8 @@ def pass_s(model: EagerModel, rows: int, blocks: bool) -> float:
 def compared(model: EagerModel, rows: int, repeats: int) -> list[float]:
     """The geometric mean of the pairs' ratios, and the ends of its interval."""
     pairs = [[pass_s(model, rows, blocks) for blocks in (False, True)] for _ in range(repeats + 1)]
-    plain, blocked = np.log(pairs[1:]).T  # the first one warms up
-    gains = plain - blocked
-    ends = bootstrap(lambda gain, n: np.exp(gain / n), gains, np.ones(len(gains)))
-    return [float(np.exp(gains.mean())), *(ends or ())]
+    mean, ends = mean_ratio(*np.array(pairs[1:]).T)  # the first one warms up
+    return [mean, *(ends or ())]
 
 
 def main() -> int:
