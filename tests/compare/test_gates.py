@@ -38,11 +38,12 @@ def test_the_end_of_the_interval_decides(low: float, high: float, state: str) ->
 
 def test_samples_that_would_tell_do_tell() -> None:
     """At the number that is named, the interval is narrow enough for a bar at its reach."""
-    gate = speed_gate("speed", figure(1.05, 0.95, 1.16), 1.0)
-    (needed,) = re.findall(r"n ≥ ([\d,]+)", gate.text)
-    shrunk = (40 / int(needed.replace(",", ""))) ** 0.5
-    assert 1.05 * (0.95 / 1.05) ** shrunk > 1.0
-    assert int(needed.replace(",", "")) > 40
+    for n in (40, 400):
+        gate = speed_gate("speed", figure(1.05, 0.95, 1.16, n), 1.0)
+        (needed,) = re.findall(r"n ≥ ([\d,]+)", gate.text)
+        shrunk = (n / int(needed.replace(",", ""))) ** 0.5
+        assert 1.05 * (0.95 / 1.05) ** shrunk > 1.0
+        assert int(needed.replace(",", "")) > n
 
 
 def test_a_figure_on_its_bar_cannot_be_told_from_it() -> None:

@@ -100,7 +100,8 @@ def test_a_gguf_file_is_converted_once_and_decodes_alike(
     describe(ModelRef(str(tmp_path / "tiny.gguf")))
 
 
-# Llama 3's does), which `shared_vocab_size` then takes for an id without a row in the model.
+# Transformers gives a GGUF vocabulary an <|endoftext|> that it may lack (Llama 3's does), which
+# `shared_vocab_size` would take for an id without a row in the model.
 def test_a_gguf_vocabulary_without_endoftext_is_usable(tmp_path: Path) -> None:
     write_gguf(tmp_path / "tiny.gguf", extra=())
     config = ModelConfig("tiny", ModelRef(str(tmp_path / "tiny.gguf")))

@@ -51,6 +51,10 @@ def compare(name: str, part: PreTrainedModel) -> None:
         assert ours.ids == theirs.ids, (name, method.name, sampling)
 
 
+def followers() -> None:
+    assert from_leader(rank()) == 0
+
+
 def layers() -> None:
     torch.manual_seed(1)
     whole, x = torch.nn.Linear(8, 6), torch.randn(2, 3, 8)
@@ -84,7 +88,7 @@ def made_in_shards() -> None:
     assert first._size * 2 == whole.out_features
 
 
-@pytest.mark.parametrize("work", [layers, families, made_in_shards])
+@pytest.mark.parametrize("work", [followers, layers, families, made_in_shards])
 def test_two_ranks_compute_what_one_does(work: Callable[[], None]) -> None:
     in_two_ranks(work)
 
