@@ -36,7 +36,7 @@ class Shown(NamedTuple):
 
 def dry_run(configs: Sequence[RunConfig]) -> None:
     """Print the table of `configs`, and below it why some cannot run here."""
-    plans = [planned(config) for config in configs]
+    plans = planned(configs)
     sound = {number: plan for number, plan in enumerate(plans) if isinstance(plan, Plan)}
     times = estimates(sound)
     reasons = list(dict.fromkeys(explain(plan) for plan in plans if isinstance(plan, Exception)))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import torch
 
-from flybench.config import EngineConfig, MethodConfig, RunConfig, digest
+from flybench.config import EngineConfig, MethodConfig, ModelConfig, RunConfig, digest
 from flybench.core import FlybenchError, Prompt
-from flybench.engine.description import ModelInfo, describe_pair
+from flybench.engine.description import ModelInfo, Pair, describe_pair
 from flybench.engine.eagle3.checkpoint import HeadSource, find_head
 from flybench.engine.graph.model import WIDEST
 from flybench.engine.placement import choose_engine, resolve_device, resolve_dtype
@@ -95,14 +96,16 @@ class Machinery:
                 )
 
 
-def choose_machinery(config: RunConfig) -> Machinery:
+def choose_machinery(
+    config: RunConfig, describe: Callable[[ModelConfig, bool], Pair] = describe_pair
+) -> Machinery:
     """Find and describe what a run's method needs, and decide where it runs.
 
     Raises:
         FlybenchError: a device or a model is missing, or they cannot work together.
     """
     device = check_devices(config)
-    target, draft, vocab_size = describe_pair(config.model, config.method.needs_draft_model)
+    target, draft, vocab_size = describe(config.model, config.method.needs_draft_model)
     chat = Chat(target.tokenizer, config.task.chat_template)
     head = None
     if config.method.needs_head and config.model.eagle3 is not None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
 
-from flybench.config import MethodConfig, RunConfig, digest
+from flybench.config import MethodConfig, ModelConfig, RunConfig, digest
 from flybench.core import FlybenchError, Prompt
+from flybench.engine.description import Pair, describe_pair, describing_once
 from flybench.judge import check_judge
 from flybench.machinery import Machinery, check_devices, choose_machinery
 from flybench.methods import AR, AR_AGAIN
@@ -58,7 +59,9 @@ class Plan(Machinery):
         return same and (ours.serve(theirs) or theirs.serve(ours))
 
 
-def make_plan(config: RunConfig) -> Plan:
+def make_plan(
+    config: RunConfig, describe: Callable[[ModelConfig, bool], Pair] = describe_pair
+) -> Plan:
     """Check a run without changing anything.
 
     Raises:
@@ -67,7 +70,7 @@ def make_plan(config: RunConfig) -> Plan:
     check_devices(config)  # before any data are fetched
     task = build_task(config.task)
     check_judge(config, task)
-    machinery = choose_machinery(config)
+    machinery = choose_machinery(config, describe)
     target, chat, head = machinery.target, machinery.chat, machinery.head
     prompts = _prompts(task, config)
     if not prompts:
@@ -102,12 +105,17 @@ def make_plan(config: RunConfig) -> Plan:
     return plan
 
 
-def planned(config: RunConfig) -> Plan | Exception:
-    """The same, or why there is none: the other cells of a sweep go on."""
-    try:
-        return make_plan(config)
-    except Exception as error:
-        return error
+def planned(configs: Sequence[RunConfig]) -> list[Plan | Exception]:
+    """A plan of each, or why there is none: the other cells of a sweep go on."""
+    describe = describing_once()
+
+    def one(config: RunConfig) -> Plan | Exception:
+        try:
+            return make_plan(config, describe)
+        except Exception as error:
+            return error
+
+    return [one(config) for config in configs]
 
 
 def _prompts(task: Task, config: RunConfig) -> Sequence[Prompt]:

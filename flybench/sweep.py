@@ -108,7 +108,7 @@ class Sweep:
     def _number(self, config: RunConfig) -> int:
         """Which cell this is; all are planned before the first one runs."""
         if not self._plans:
-            self._plans = [planned(each) for each in self._configs]
+            self._plans = planned(self._configs)
             answers = count(self._sound())
             self._ahead = {number: each.ahead for number, each in answers.items()}
             there = sum(each.there for each in answers.values())

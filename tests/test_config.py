@@ -255,6 +255,8 @@ def test_whatever_decides_the_tokens_changes_the_identity(changes: dict[str, Any
     "changes",
     [
         {"limit": 5}, {"offset": 3}, {"retention_margin": 0.05}, {"warmup": 0}, {"out": "there"},
+        {"model__description": "better"}, {"method__description": "better"},
+        {"task__description": "better"}, {"sampling__name": "argmax"},
     ],
 )  # fmt: skip
 def test_whatever_may_change_between_resumes_leaves_the_identity(changes: dict[str, Any]) -> None:

@@ -13,9 +13,10 @@ import torch
 from flybench import loaded
 from flybench.cli import main
 from flybench.compose import cells, parse_request
-from flybench.config import RunConfig
+from flybench.config import ModelRef, RunConfig
 from flybench.core import Record
-from flybench.plan import Plan
+from flybench.engine import description
+from flybench.plan import Plan, planned
 from flybench.records import RunFolder
 from flybench.sweep import Sweep
 
@@ -63,6 +64,23 @@ def plan_of(sweep: Sweep, config: RunConfig) -> Plan:
 def baseline(method: str) -> dict[str, Record]:
     records = folder(method).records()
     return {sample: record for (sample, name), record in records.items() if name == "ar"}
+
+
+def test_models_are_read_once_for_all_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    locate = description.locate
+
+    def counting(ref: ModelRef) -> Any:
+        read.append(ref.path)
+        return locate(ref)
+
+    monkeypatch.setattr(description, "locate", counting)
+    plans = planned(cells(parse_request(SWEPT)))
+    assert [type(plan) for plan in plans] == [Plan, Plan, Plan]
+    models = plans[0].config.model  # type: ignore[union-attr]
+    assert models.draft is not None
+    # A draft is looked at once more, for whether it borrows from its target.
+    assert read == [models.target.path, models.draft.path, models.draft.path]
 
 
 def test_methods_of_one_pair_share_their_baseline(loads: list[int]) -> None:

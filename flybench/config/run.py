@@ -59,6 +59,11 @@ class RunConfig:
 
     # What decides the tokens; the rest (judge, traces, limit, …) may change between resumes.
     KEYED: ClassVar[tuple[str, ...]] = ("model", "method", "task", "engine", "sampling", "seed")
+    # What people read of those: a better text leaves a run what it is.
+    WORDS: ClassVar[tuple[tuple[str, str], ...]] = (
+        *(("model", "description"), ("method", "description"), ("task", "description")),
+        ("sampling", "name"),
+    )
 
     def __post_init__(self) -> None:
         if self.limit is not None:
@@ -118,6 +123,8 @@ class RunConfig:
     def identity(self) -> dict[str, Any]:
         """The part of the configuration that decides which tokens come out."""
         known = {name: asdict(self)[name] for name in self.KEYED}
+        for group, word in self.WORDS:
+            del known[group][word]
         for ref in (known["model"]["target"], known["model"]["draft"]):
             if ref is not None:
                 del ref["shape"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +62,10 @@ class ModelInfo:
         return frequent_ids(self.tokenizer, self.ref.vocab_trim, self.vocab_size)
 
 
+Pair = tuple[ModelInfo, ModelInfo | None, int]
+"""Target, draft, and the number of ids that they share."""
+
+
 def describe(ref: ModelRef) -> ModelInfo:
     """Everything but the weights.
 
@@ -107,7 +113,9 @@ def describe(ref: ModelRef) -> ModelInfo:
     )
 
 
-def describe_pair(config: ModelConfig, with_draft: bool) -> tuple[ModelInfo, ModelInfo | None, int]:
+def describe_pair(
+    config: ModelConfig, with_draft: bool, describe: Callable[[ModelRef], ModelInfo] = describe
+) -> Pair:
     """Both models' descriptions and the number of ids that they share.
 
     Raises:
@@ -120,6 +128,11 @@ def describe_pair(config: ModelConfig, with_draft: bool) -> tuple[ModelInfo, Mod
     check_same_tokens(target.tokenizer, draft.tokenizer)
     sizes = (target.vocab_size, draft.vocab_size)
     return target, draft, shared_vocab_size(target.tokenizer, *sizes)
+
+
+def describing_once() -> Callable[[ModelConfig, bool], Pair]:
+    """`describe_pair` for many runs: a model is read once, and a pair compared once."""
+    return lru_cache(None)(partial(describe_pair, describe=lru_cache(None)(describe)))
 
 
 def _borrower(ref: ModelRef, target: ModelInfo) -> ModelInfo | None:
