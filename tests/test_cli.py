@@ -278,7 +278,7 @@ def test_a_damaged_provenance_is_one_sentence(
 def test_an_unexpected_error_hides_its_traceback_and_names_the_switch(
     data: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flybench.plan.make_plan", lambda config: 1 / 0)
+    monkeypatch.setattr("flybench.plan.make_plan", lambda config, describe: 1 / 0)
     assert run("limit=1") == 2
     said = capfd.readouterr().err
     assert "ZeroDivisionError" in said
