@@ -1,8 +1,9 @@
 """Products of a few rows on a CPU, in blocks of the weight.
 
-MKL multiplies one row by a weight about as fast as memory delivers the weight, on Intel's
-processors two and three as well, and more rows much more slowly. A batch of products with blocks of
-the weight's rows does the same work with less delay, and with it the verification of a draft.
+MKL multiplies one row by a weight about as fast as memory delivers the weight on Intel's
+processors, there two and three as well, and with one thread on others; more rows it multiplies much
+more slowly. A batch of products with blocks of the weight's rows does the same work with less
+delay, on all threads, and with it the steps of AR and of a draft and the passes that verify one.
 `python benchmarks/thin.py` compares both ways for every number of rows.
 """
 
@@ -17,8 +18,9 @@ from torch import Tensor, nn
 from flybench.measure import cpu_line
 
 BLOCK = 32  # rows of a weight that are multiplied at a time
-# Numbers of rows of the input for which blocks are faster, on Intel's processors and on others.
-INTEL, OTHERS = range(4, 16), range(2, 65)
+# Numbers of rows of the input for which blocks are faster: on Intel's processors, on others with
+# several threads, and there with one.
+INTEL, OTHERS, ALONE = range(4, 16), range(1, 65), range(2, 65)
 
 
 def thin_products(model: nn.Module) -> None:
@@ -27,28 +29,37 @@ def thin_products(model: nn.Module) -> None:
         return
     for module in model.modules():
         if type(module) is nn.Linear and _suits(module.weight):
-            module.forward = partial(thin_linear, module)  # type: ignore[method-assign]
+            module.forward = partial(thin_linear, module, module.weight)  # type: ignore[method-assign]
+
+
+def worth_it() -> range:
+    """The numbers of rows that are multiplied in blocks on this machine."""
+    if _intel():
+        return INTEL
+    return OTHERS if torch.get_num_threads() > 1 else ALONE
 
 
 @cache
-def worth_it() -> range:
-    """The numbers of rows that are multiplied in blocks on this machine."""
-    return INTEL if cpu_line("vendor_id") == "GenuineIntel" else OTHERS
+def _intel() -> bool:
+    return cpu_line("vendor_id") == "GenuineIntel"
 
 
 def _suits(weight: Tensor) -> bool:
     # A quantised weight is of a type of its own, and may call itself fp32.
     plain = type(weight) is nn.Parameter and weight.dtype == torch.float32
-    return plain and weight.device.type == "cpu" and weight.shape[0] % BLOCK == 0
+    fits = weight.is_contiguous() and weight.shape[0] % BLOCK == 0
+    return plain and weight.device.type == "cpu" and fits
 
 
-def thin_linear(module: nn.Linear, x: Tensor) -> Tensor:
-    """What `module` makes of x [..., K]."""
-    weight, bias = module.weight, module.bias
+def thin_linear(module: nn.Linear, weight: Tensor, x: Tensor) -> Tensor:
+    """What `module` makes of x [..., K], with its `weight` [N, K] while it has not got another."""
     rows = x.shape[:-1].numel()
-    if rows not in worth_it() or not _suits(weight):
-        return F.linear(x, weight, bias)
-    blocks = weight.unflatten(0, (-1, BLOCK)).transpose(1, 2)
-    product = torch.matmul(x.reshape(1, rows, -1), blocks).transpose(0, 1)
-    output = product.reshape(*x.shape[:-1], weight.shape[0])
-    return output if bias is None else output + bias
+    if rows not in worth_it() or module.weight is not weight:
+        return F.linear(x, module.weight, module.bias)
+    n, k = weight.shape
+    count = n // BLOCK
+    # Not `matmul`, which would copy x for every block.
+    many = x.reshape(1, rows, k).expand(count, rows, k)
+    product = torch.bmm(many, weight.view(count, BLOCK, k).mT)
+    output = product.transpose(0, 1).reshape(*x.shape[:-1], n)
+    return output if module.bias is None else output + module.bias

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from flybench.engine import thin
-from flybench.engine.thin import BLOCK, INTEL, OTHERS, thin_products
+from flybench.engine.thin import ALONE, BLOCK, INTEL, OTHERS, thin_products
 
 pytestmark = pytest.mark.skipif(
     not torch.backends.mkl.is_available(), reason="PyTorch is built without MKL here"
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("worth", [INTEL, OTHERS], ids=["intel", "others"])
+@pytest.mark.parametrize("worth", [INTEL, OTHERS, ALONE], ids=["intel", "others", "alone"])
 @pytest.mark.parametrize("past", [-1, 0, 5])
 def test_products_are_the_same(
     past: int, worth: range, bias: bool, monkeypatch: pytest.MonkeyPatch
@@ -34,10 +34,22 @@ def test_products_are_the_same(
             torch.testing.assert_close(blocked(x), plain(x))
 
 
-@pytest.mark.parametrize(("vendor", "worth"), [("GenuineIntel", INTEL), ("AuthenticAMD", OTHERS)])
-def test_makers_differ(vendor: str, worth: range, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("vendor", "threads", "worth"),
+    [("GenuineIntel", 1, INTEL), ("AuthenticAMD", 2, OTHERS), ("AuthenticAMD", 1, ALONE)],
+)
+def test_makers_and_threads_differ(
+    vendor: str, threads: int, worth: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(thin, "_intel", lambda: vendor == "GenuineIntel")
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    assert thin.worth_it() == worth
+
+
+@pytest.mark.parametrize("vendor", ["GenuineIntel", "AuthenticAMD"])
+def test_the_maker_is_read_of_the_processor(vendor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thin, "cpu_line", lambda name: vendor)
-    assert thin.worth_it.__wrapped__() == worth
+    assert thin._intel.__wrapped__() == (vendor == "GenuineIntel")
 
 
 def test_only_plain_layers_that_divide_are_changed() -> None:
@@ -60,3 +72,11 @@ def test_a_copy_is_on_its_own() -> None:
         other[0].bias.zero_()
     assert other(x).abs().max() == 0
     torch.testing.assert_close(model(x), before)
+
+
+def test_another_weight_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thin, "worth_it", lambda: OTHERS)
+    model, x = nn.Sequential(nn.Linear(8, BLOCK)), torch.randn(5, 8)
+    thin_products(model)
+    model[0].weight = nn.Parameter(torch.zeros(BLOCK, 8))
+    torch.testing.assert_close(model(x), model[0].bias.expand(5, -1))
