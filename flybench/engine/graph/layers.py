@@ -95,8 +95,12 @@ def install(
         for limit in ("recompile_limit", "accumulated_recompile_limit"):
             most = max(getattr(torch._dynamo.config, limit), COMPILED_VARIANTS)
             setattr(torch._dynamo.config, limit, most)
-        # Small independent kernels, such as the rotations of queries and of keys, become one.
-        options: dict[str, Any] = {"combo_kernels": True, "combo_kernels_pointwise_only": True}
+        options: dict[str, Any] = {
+            # Small independent kernels, such as the rotations of queries and of keys, become one.
+            **{"combo_kernels": True, "combo_kernels_pointwise_only": True},
+            # What is fused rounds as what is not: one row of Qwen3 is fused otherwise than several.
+            "emulate_precision_casts": True,
+        }
         compiled = torch.compile(run_module, fullgraph=True, dynamic=False, options=options)
     for layer in model.model.layers:
         static = _static_layer(model, cursor, slots, batch)
