@@ -53,7 +53,7 @@ class Progress:
         bar: tqdm[Any] = tqdm(
             initial=self._there,
             total=self._total,
-            unit=" answers",
+            unit="answer",
             # A bar that nobody sees keeps the count and the rate all the same.
             file=nowhere if self._plain else sys.stderr,
             mininterval=LINE_EVERY_S if self._plain else 0.1,
