@@ -122,8 +122,8 @@ def _alike(known: dict[str, Any], method: str) -> list[Any]:
     """What runs must have in common for one's time to be the other's; AR does not draft."""
     roles = ["target"] if method in BASELINES else ["target", "draft", "head"]
     files = [(known["models"][role] or {}).get("files") for role in roles]
-    names = ("device", "engine", "task_config", "sampling", "data_sha256")
-    return [*files, *(known[name] for name in names)]
+    asked = [known["task_config"] | {"description": ""}, known["sampling"] | {"name": ""}]
+    return [*files, *asked, *(known[name] for name in ("device", "engine", "data_sha256"))]
 
 
 def _means(folder: Path) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flybench.checks import allow, positive
 from flybench.sampling import Sampling
@@ -37,7 +37,7 @@ class EngineConfig:
 class SamplingConfig:
     """Temperature 0 is greedy. A model's own sampling defaults are never applied."""
 
-    name: str = "greedy"
+    name: str = field(default="greedy", compare=False)
     temperature: float = 0.0
     top_k: int = 0
     top_p: float = 1.0

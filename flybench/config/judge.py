@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from flybench.checks import MANY, allow, positive
@@ -41,7 +41,7 @@ class JudgeConfig:
     dtype: str = "auto"
     device: str = "auto"
     reference: str | None = None
-    description: str = ""
+    description: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         allow("judge.kind", self.kind, KINDS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flybench.checks import allow, named, positive
 from flybench.core import FlybenchError
@@ -86,7 +86,7 @@ class MethodConfig:
     k: int = 0
     draft: DraftConfig = DraftConfig()
     verify: VerifyConfig = VerifyConfig()
-    description: str = ""
+    description: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         named("method.name", self.name)

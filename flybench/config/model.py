@@ -60,7 +60,7 @@ class ModelConfig:
     draft: ModelRef | None = None
     gpus: int = 0
     eagle3: str | None = None
-    description: str = ""
+    description: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         named("model.name", self.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar
 
 from flybench.checks import MANY, build, positive
@@ -59,11 +59,6 @@ class RunConfig:
 
     # What decides the tokens; the rest (judge, traces, limit, …) may change between resumes.
     KEYED: ClassVar[tuple[str, ...]] = ("model", "method", "task", "engine", "sampling", "seed")
-    # What people read of those: a better text leaves a run what it is.
-    WORDS: ClassVar[tuple[tuple[str, str], ...]] = (
-        *(("model", "description"), ("method", "description"), ("task", "description")),
-        ("sampling", "name"),
-    )
 
     def __post_init__(self) -> None:
         if self.limit is not None:
@@ -122,13 +117,17 @@ class RunConfig:
 
     def identity(self) -> dict[str, Any]:
         """The part of the configuration that decides which tokens come out."""
-        known = {name: asdict(self)[name] for name in self.KEYED}
-        for group, word in self.WORDS:
-            del known[group][word]
-        for ref in (known["model"]["target"], known["model"]["draft"]):
-            if ref is not None:
-                del ref["shape"]
-        return known
+        return {name: _decisive(getattr(self, name)) for name in self.KEYED}
+
+
+def _decisive(value: Any) -> Any:
+    """Plain data of `value` without what its configurations leave out of comparisons: texts for
+    people, which may change, and what another setting decides."""
+    if not is_dataclass(value):
+        return value
+    return {
+        each.name: _decisive(getattr(value, each.name)) for each in fields(value) if each.compare
+    }
 
 
 def digest(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flybench.checks import allow, named, positive
 from flybench.core import FlybenchError
@@ -35,7 +35,7 @@ class TaskConfig:
     recipe: str | None = None
     columns: tuple[str, ...] | None = None
     length: int | None = None
-    description: str = ""
+    description: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         named("task.name", self.name)

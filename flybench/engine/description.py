@@ -131,7 +131,7 @@ def describe_pair(
 
 
 def describing_once() -> Callable[[ModelConfig, bool], Pair]:
-    """`describe_pair` for many runs: a model is read once, and a pair compared once."""
+    """`describe_pair` for many runs: what can be read is read once, and a pair compared once."""
     return lru_cache(None)(partial(describe_pair, describe=lru_cache(None)(describe)))
 
 

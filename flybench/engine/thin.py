@@ -1,10 +1,11 @@
 """Products of a few rows on a CPU, in blocks of the weight.
 
 MKL multiplies one row by a weight about as fast as memory delivers the weight on Intel's
-processors, there two and three as well, and with one thread on others; more rows it multiplies much
-more slowly. A batch of products with blocks of the weight's rows does the same work with less
-delay, on all threads, and with it the steps of AR and of a draft and the passes that verify one.
-`python benchmarks/thin.py` compares both ways for every number of rows.
+processors, there two and three as well; on others it leaves that row to one thread. More rows it
+multiplies much more slowly. A batch of products with blocks of the weight's rows does the same work
+on all threads and with less delay, and with it the steps of AR and of a draft and the passes that
+verify one. `python benchmarks/thin.py` compares both ways for every number of
+rows.
 """
 
 from __future__ import annotations
@@ -52,9 +53,10 @@ def _suits(weight: Tensor) -> bool:
 
 
 def thin_linear(module: nn.Linear, weight: Tensor, x: Tensor) -> Tensor:
-    """What `module` makes of x [..., K], with its `weight` [N, K] while it has not got another."""
+    """What `module` makes of x [..., K]; in blocks while `weight` [N, K] is its own, and fp32."""
     rows = x.shape[:-1].numel()
-    if rows not in worth_it() or module.weight is not weight:
+    same = module.weight is weight and weight.dtype == torch.float32
+    if rows not in worth_it() or not same:
         return F.linear(x, module.weight, module.bias)
     n, k = weight.shape
     count = n // BLOCK

@@ -6,6 +6,7 @@ import copy
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from flybench.engine import thin
@@ -24,6 +25,14 @@ def test_products_are_the_same(
 ) -> None:
     """At both ends of the range, beyond them and inside."""
     monkeypatch.setattr(thin, "worth_it", lambda: worth)
+    in_blocks: list[int] = []
+    multiply = torch.bmm
+
+    def noting(rows: torch.Tensor, blocks: torch.Tensor) -> torch.Tensor:
+        in_blocks.append(rows.shape[1])
+        return multiply(rows, blocks)
+
+    monkeypatch.setattr(torch, "bmm", noting)
     torch.manual_seed(0)
     plain = nn.Linear(48, 3 * BLOCK, bias=bias)
     blocked = copy.deepcopy(plain)
@@ -32,6 +41,8 @@ def test_products_are_the_same(
         for shape in ((rows, 48), (1, rows, 48)):
             x = torch.randn(shape)
             torch.testing.assert_close(blocked(x), plain(x))
+        assert in_blocks == [rows] * 2 * (rows in worth)
+        in_blocks.clear()
 
 
 @pytest.mark.parametrize(
@@ -48,7 +59,7 @@ def test_makers_and_threads_differ(
 
 @pytest.mark.parametrize("vendor", ["GenuineIntel", "AuthenticAMD"])
 def test_the_maker_is_read_of_the_processor(vendor: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thin, "cpu_line", lambda name: vendor)
+    monkeypatch.setattr(thin, "cpu_line", {"vendor_id": vendor}.__getitem__)
     assert thin._intel.__wrapped__() == (vendor == "GenuineIntel")
 
 
@@ -72,6 +83,14 @@ def test_a_copy_is_on_its_own() -> None:
         other[0].bias.zero_()
     assert other(x).abs().max() == 0
     torch.testing.assert_close(model(x), before)
+
+
+def test_a_model_that_is_cast_is_left_to_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thin, "worth_it", lambda: OTHERS)
+    model, x = nn.Sequential(nn.Linear(40, BLOCK)), torch.randn(5, 40, dtype=torch.bfloat16)
+    thin_products(model)
+    model.bfloat16()
+    assert torch.equal(model(x), F.linear(x, model[0].weight, model[0].bias))
 
 
 def test_another_weight_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
