@@ -4,8 +4,7 @@ MKL multiplies one row by a weight about as fast as memory delivers the weight o
 processors, there two and three as well; on others it leaves that row to one thread. More rows it
 multiplies much more slowly. A batch of products with blocks of the weight's rows does the same work
 on all threads and with less delay, and with it the steps of AR and of a draft and the passes that
-verify one. `python benchmarks/thin.py` compares both ways for every number of
-rows.
+verify one. `python benchmarks/thin.py` compares both ways for every number of rows.
 """
 
 from __future__ import annotations
