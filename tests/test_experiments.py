@@ -21,7 +21,7 @@ OOD = (
     "niah_multivalue",
     *(f"mgsm_native_cot_{name}" for name in ("de", "fr", "th")),
 )
-ID = ("gsm8k_cot_llama", "humaneval", "mbpp_plus")
+ID = ("gsm8k_cot_llama", "humaneval_instruct", "mbpp_plus")
 # Model, method, K, θ and W, or of a tree its depth and width: what the paper's rows and points are.
 ROWS = [
     ("llama70b", "spd", 15, None, None),
@@ -40,7 +40,7 @@ POINTS = [
 TABLES = {
     "paper_ood": [(*row, task) for row in ROWS for task in OOD],
     "paper_id": [(*row, task) for row in ROWS for task in ID],
-    "paper_ablation": [(*point, "humaneval") for point in POINTS],
+    "paper_ablation": [(*point, "humaneval_instruct") for point in POINTS],
 }
 PATHS = {
     "llama70b": ("Llama-3.1-70B-Instruct", "Llama-3.1-8B-Instruct"),

@@ -8,8 +8,8 @@ from flybench.checks import allow, named, positive
 from flybench.core import FlybenchError
 
 KINDS = (
-    *("acp_bench", "demo", "fragile", "gsm8k", "humaneval", "lm_eval", "mbpp", "mbpp_plus"),
-    *("mt_bench", "niah", "spec_bench"),
+    *("acp_bench", "demo", "fragile", "gsm8k", "humaneval", "humaneval_instruct", "lm_eval"),
+    *("mbpp", "mbpp_plus", "mt_bench", "niah", "spec_bench"),
 )
 LENGTHS = range(256, 131_073)
 # The scoring rules of each kind of task, its main one first.

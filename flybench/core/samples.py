@@ -20,7 +20,8 @@ PAIRWISE = "pairwise"
 class Prompt:
     """One sample of a task, before any model has seen it.
 
-    `messages` is the conversation up to the first answer; each of `followups` is a further user
+    `messages` is the conversation up to the first answer; a last one of the assistant is the
+    beginning of that answer, which the model continues. Each of `followups` is a further user
     message, asked after the method's own previous answer. `references` are right answers, one a
     turn, empty where the data have none; a judge reads them, the models never do.
     """

@@ -100,9 +100,9 @@ class FlybenchLM(LM):  # type: ignore[misc]
     def apply_chat_template(
         self, chat_history: list[Message], add_generation_prompt: bool = True
     ) -> str:
-        """A conversation as the target reads it; without a generation prompt its last message is
-        the beginning of the answer."""
-        return Chat(self.tokenizer, "auto").render(chat_history, begun=not add_generation_prompt)
+        """A conversation as the target reads it. lm-eval asks for no generation prompt where the
+        last message is the beginning of the answer, which its role says by itself."""
+        return Chat(self.tokenizer, "auto").render(chat_history)
 
     def chat_template(self, chat_template: bool | str = False) -> str:
         """The text of the template that is applied, empty for none."""

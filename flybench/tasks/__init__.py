@@ -12,6 +12,7 @@ from flybench.tasks.demo import DemoTask
 from flybench.tasks.fragile import FragileTask
 from flybench.tasks.gsm8k import Gsm8kTask
 from flybench.tasks.humaneval import HumanEvalTask
+from flybench.tasks.humaneval_instruct import HumanEvalInstructTask
 from flybench.tasks.lm_eval import LmEvalTask
 from flybench.tasks.mbpp import MbppTask
 from flybench.tasks.mbpp_plus import MbppPlusTask
@@ -23,6 +24,7 @@ KINDS: dict[str, Callable[[TaskConfig], Task]] = {
     "fragile": FragileTask,
     "gsm8k": Gsm8kTask,
     "humaneval": HumanEvalTask,
+    "humaneval_instruct": HumanEvalInstructTask,
     "lm_eval": LmEvalTask,
     "mbpp": MbppTask,
     "mbpp_plus": MbppPlusTask,

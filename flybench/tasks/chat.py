@@ -30,15 +30,12 @@ class Chat:
                 "or give the path of a Jinja template."
             )
 
-    def render(self, messages: Sequence[Message], begun: bool = False) -> str:
-        """The prompt as text, ready for the answer to begin, or to go on if it is the last message
-        and `begun`."""
+    def render(self, messages: Sequence[Message]) -> str:
+        """The prompt as text, ready for the answer to begin, or to go on where the last message is
+        the assistant's."""
         if self._plain:
-            gap = {"user": "", "system": "\n\n", "assistant": "\n\n"}
-            lead = {"assistant": " "}
-            return "".join(
-                lead.get(m["role"], "") + m["content"] + gap[m["role"]] for m in messages
-            )
+            return _plain(messages)
+        begun = messages[-1]["role"] == "assistant"
         try:
             return str(
                 self._tokenizer.apply_chat_template(
@@ -90,6 +87,14 @@ class Chat:
         if ends:
             return text[: min(ends)]
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
+
+
+def _plain(messages: Sequence[Message]) -> str:
+    *earlier, last = messages
+    lead, gap = {"assistant": " "}, {"system": "\n\n", "assistant": "\n\n"}
+    text = "".join(lead.get(m["role"], "") + m["content"] + gap.get(m["role"], "") for m in earlier)
+    apart = text and not (text[-1].isspace() or last["content"][:1].isspace())
+    return text + (" " if apart and last["role"] == "assistant" else "") + last["content"]
 
 
 def _read(template: str) -> str:

@@ -129,6 +129,7 @@ class LmEvalTask(RowTask):
             apply_chat_template=True,
             fewshot_as_multiturn=True,
             chat_template=lambda messages, add_generation_prompt: json.dumps(messages),
+            gen_prefix=self._task.doc_to_prefix(doc),
         )
         return Prompt(
             sample_id=sample_id,

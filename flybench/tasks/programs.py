@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from flybench.core import Prompt, Record, Score
+from flybench.core import Message, Prompt, Record, Score
 from flybench.sandbox import run_program
 from flybench.tasks.base import Judged, RowTask, row_of
 from flybench.tasks.code import program_in
@@ -24,6 +24,7 @@ class ProgramTask(RowTask, ABC):
 
     judged: Judged = "scored"
     runs_code = True
+    _stop: tuple[str, ...] = ()
 
     def __init__(self, rows: dict[str, dict[str, Any]], max_new_tokens: int) -> None:
         self._rows = rows
@@ -41,17 +42,26 @@ class ProgramTask(RowTask, ABC):
         """The function that an answer has to define."""
         return str(row["entry_point"])
 
+    def messages(self, row: dict[str, Any]) -> tuple[Message, ...]:
+        """What stands before the answer."""
+        return ({"role": "user", "content": self.question(row)},)
+
+    def code(self, row: dict[str, Any], text: str) -> str | None:
+        """The program in an answer's text; None if there is none."""
+        return program_in(text, self.entry_point(row))
+
     def prompts(self, count: int | None = None) -> Sequence[Prompt]:
         return [self._prompt(row) for row in islice(self._rows.values(), count)]
 
     def _prompt(self, row: dict[str, Any]) -> Prompt:
-        message = {"role": "user", "content": self.question(row)}
-        return Prompt(str(row["task_id"]), (message,), "code", max_new_tokens=self._max_new_tokens)
+        return Prompt(
+            str(row["task_id"]), self.messages(row), "code", self._max_new_tokens, stop=self._stop
+        )
 
     def score(self, record: Record) -> Score:
         """pass@1 of the code block that defines the function."""
         row = row_of(self._rows, record)
-        code = program_in(record.turns[-1].text, self.entry_point(row))
+        code = self.code(row, record.turns[-1].text)
         if code is None:
             passed, reason = False, "no code block defines the function"
         else:

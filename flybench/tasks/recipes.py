@@ -34,15 +34,9 @@ def load_recipe(config: TaskConfig, left_out: Collection[str] = ()) -> tuple[Any
             not measured here.
     """
     from lm_eval.tasks import TaskManager
-    from lm_eval.tasks._yaml_loader import load_yaml
 
     recipe = _recipe_file(config)
-    try:
-        settings = load_yaml(recipe, resolve_func=False)
-    except Exception as error:  # YAML's kinds, and lm-eval's for what is no recipe
-        raise FlybenchError(
-            f"{recipe.name} is no recipe of lm-eval ({type(error).__name__}): check the file."
-        ) from error
+    settings = _read(recipe)
     _refuse(config.name, settings)
     # lm-eval merges an included file with what follows it, and reads its hub data otherwise.
     kept = {name: value for name, value in settings.items() if name not in left_out}
@@ -68,6 +62,23 @@ def load_recipe(config: TaskConfig, left_out: Collection[str] = ()) -> tuple[Any
                 f"{_first_line(error)}): {remedy}."
             ) from error
     return task, settings
+
+
+def recipe_settings(config: TaskConfig) -> dict[str, Any]:
+    """The settings of lm-eval's recipe for `config.name`; none of its code is read."""
+    return _read(_recipe_file(config))
+
+
+def _read(recipe: Path) -> dict[str, Any]:
+    from lm_eval.tasks._yaml_loader import load_yaml
+
+    try:
+        settings: dict[str, Any] = load_yaml(recipe, resolve_func=False)
+    except Exception as error:  # YAML's kinds, and lm-eval's for what is no recipe
+        raise FlybenchError(
+            f"{recipe.name} is no recipe of lm-eval ({type(error).__name__}): check the file."
+        ) from error
+    return settings
 
 
 def _first_line(error: Exception) -> str:
@@ -122,12 +133,7 @@ def _refuse(name: str, settings: Mapping[str, Any]) -> None:
     if settings.get("unsafe_code"):
         raise FlybenchError(
             f"task.name={name} is not allowed: lm-eval runs the model's programs unguarded, so use "
-            "task=humaneval, which runs them in the sandbox."
-        )
-    if settings.get("gen_prefix"):
-        raise FlybenchError(
-            f"task.name={name} is not allowed: it begins the answer itself (gen_prefix), and here "
-            "an answer is the model's own from its first token."
+            "task=humaneval_instruct, humaneval or mbpp, which run them in the sandbox."
         )
     if settings.get("repeats", 1) != 1:
         raise FlybenchError(

@@ -55,9 +55,11 @@ def assert_same(
     assert mean == sum(map(float, judged.values())) / len(ASKED)
 
 
-@pytest.mark.parametrize("method", ["fly", "ar"])
-def test_a_method_answers_alike(tmp_path: Path, method: str) -> None:
-    capitals = Capitals.write(tmp_path)
+@pytest.mark.parametrize(
+    ("method", "change"), [("fly", {}), ("ar", {"gen_prefix": "{{country}}'s capital is"})]
+)
+def test_a_method_answers_alike(tmp_path: Path, method: str, change: dict[str, str]) -> None:
+    capitals = Capitals.write(tmp_path, **change)
     settings = ["model=random", *(["method.k=8"] if method == "fly" else [])]
     records, scores = capitals.run(method, *settings)
     results = evaluated(capitals, [*settings, f"method={method}"])

@@ -30,6 +30,15 @@ def test_plain_text_reads_as_lm_eval_writes_few_shots() -> None:
     assert Chat(byte_tokenizer(), "none").render(DIALOGUE) == "Hello Hi.\n\nBye"
 
 
+def test_an_answer_that_was_begun_goes_on() -> None:
+    begun = [*HELLO, {"role": "assistant", "content": "Hello, my"}]
+    assert Chat(byte_tokenizer(), "none").render(begun) == "Hello Hello, my"
+    parted = [HELLO[0] | {"content": "Hello\n"}, begun[1]]
+    assert Chat(byte_tokenizer(), "none").render(parted) == "Hello\nHello, my"
+    chat = Chat(byte_tokenizer(), "auto")
+    assert chat.render(begun) == chat.render(HELLO) + "Hello, my"
+
+
 def test_template_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "own.jinja"
     file.write_text("{% for m in messages %}[{{ m['content'] }}]{% endfor %}")
