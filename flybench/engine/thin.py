@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from flybench.measure import cpu_line
 
 BLOCK = 32  # rows of a weight that are multiplied at a time
+SMALLEST = 1 << 17  # numbers of a weight below which MKL is faster, whatever the rows
 # Numbers of rows of the input for which blocks are faster: on Intel's processors, on others with
 # several threads, and there with one.
 INTEL, OTHERS, ALONE = range(4, 16), range(1, 65), range(2, 65)
@@ -47,7 +48,7 @@ def _intel() -> bool:
 def _suits(weight: Tensor) -> bool:
     # A quantised weight is of a type of its own, and may call itself fp32.
     plain = type(weight) is nn.Parameter and weight.dtype == torch.float32
-    fits = weight.is_contiguous() and weight.shape[0] % BLOCK == 0
+    fits = weight.is_contiguous() and weight.shape[0] % BLOCK == 0 and weight.numel() >= SMALLEST
     return plain and weight.device.type == "cpu" and fits
 
 

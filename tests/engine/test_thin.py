@@ -17,6 +17,14 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.fixture(autouse=True)
+def smallest(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Small weights count, so that tests are quick; what counts else."""
+    before = thin.SMALLEST
+    monkeypatch.setattr(thin, "SMALLEST", 0)
+    return before
+
+
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("worth", [INTEL, OTHERS, ALONE], ids=["intel", "others", "alone"])
 @pytest.mark.parametrize("past", [-1, 0, 5])
@@ -71,6 +79,14 @@ def test_only_plain_layers_that_divide_are_changed() -> None:
     model = nn.ModuleList([nn.Linear(8, BLOCK), Special(8, BLOCK), odd, half])
     thin_products(model)
     assert ["forward" in vars(layer) for layer in model] == [True, False, False, False]
+
+
+def test_small_weights_are_left_to_pytorch(smallest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thin, "SMALLEST", smallest)
+    columns = smallest // BLOCK
+    model = nn.ModuleList([nn.Linear(columns, BLOCK), nn.Linear(columns - 1, BLOCK)])
+    thin_products(model)
+    assert ["forward" in vars(layer) for layer in model] == [True, False]
 
 
 def test_a_copy_is_on_its_own() -> None:
