@@ -3,7 +3,8 @@
     python benchmarks/peers.py --target llama-8b [--draft llama-1b] [--new-tokens 128]
     python benchmarks/peers.py --target T.gguf --draft D.gguf --prompts prompts.jsonl --k 15
 
-Models are shapes of `flybench/engine/shapes.py` with random weights, or paths. Peers: `generate`
+Models are shapes of `flybench/engine/shapes.py` with random weights, or paths, in the type that they
+have (a GGUF file's is bf16 on a GPU). Peers: `generate`
 (dynamic cache; `--compiled` adds a static cache with compiled decoding), assisted generation (the
 same draft, k constant tokens, no stop on low confidence) and its prompt lookup. Ours: AR, SPD and
 lookup. Every way answers the same prompts, greedily; ratios of seconds per token are paired over
@@ -172,6 +173,7 @@ def measure(options: argparse.Namespace, device: torch.device) -> dict[str, Any]
     rates = {name: sum(n for n, _ in way) / sum(t for _, t in way) for name, way in found.items()}
     share = None if bandwidth is None or reads is None else reads * rates["ar"] / bandwidth
     return {
+        "dtype": str(target.dtype).removeprefix("torch."),
         "read_bandwidth": bandwidth,
         "tokens_per_second": rates,
         "tokens": {name: sum(n for n, _ in way) for name, way in found.items()},
