@@ -1,12 +1,10 @@
-"""lm-eval's task recipes: found by name, and read with the user's own data in place of the hub's.
+"""lm-eval's task recipes: found by name, refused where they cannot be measured, and read.
 
-A recipe is a YAML file of lm-eval, or one like it. `task.path` is a folder with a file for each
-split that the recipe names (`test.jsonl`, `train.parquet`, …), or one file, which is what is asked.
+A recipe is a YAML file of lm-eval, or one like it.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import tempfile
 from collections.abc import Collection, Mapping
@@ -18,10 +16,9 @@ from typing import Any
 from flybench.checks import suggestion
 from flybench.config import TaskConfig
 from flybench.core import FlybenchError
+from flybench.tasks.recipe_data import own_data
 
-READERS = {".jsonl": "json", ".json": "json", ".parquet": "parquet", ".csv": "csv", ".tsv": "csv"}
 SHOWN = 12  # members of a group that a message names
-SPLITS = ("training_split", "validation_split", "test_split", "fewshot_split")
 
 
 def load_recipe(config: TaskConfig, left_out: Collection[str] = ()) -> tuple[Any, dict[str, Any]]:
@@ -41,7 +38,7 @@ def load_recipe(config: TaskConfig, left_out: Collection[str] = ()) -> tuple[Any
     # lm-eval merges an included file with what follows it, and reads its hub data otherwise.
     kept = {name: value for name, value in settings.items() if name not in left_out}
     whole = kept if left_out else {"include": str(recipe)}
-    whole |= _own_data(config, settings) if config.path else {}
+    whole |= own_data(config, settings) if config.path else {}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, recipe.name)
         file.write_text(json.dumps(whole))
@@ -140,56 +137,6 @@ def _refuse(name: str, settings: Mapping[str, Any]) -> None:
             f"task.name={name} is not allowed: it wants {settings['repeats']} answers to a "
             "question, and one is measured."
         )
-
-
-def _own_data(config: TaskConfig, settings: Mapping[str, Any]) -> dict[str, Any]:
-    named = [settings.get(key) for key in SPLITS]
-    named.append((settings.get("fewshot_config") or {}).get("split"))
-    wanted = list(dict.fromkeys(split for split in named if split))
-    asked = settings.get("test_split") or settings.get("validation_split") or "test"
-    files = _files(Path(str(config.path)).expanduser(), config, wanted, asked)
-    kinds = {_reader(file) for file in files.values()}
-    if len(kinds) > 1:
-        raise FlybenchError(
-            f"task.path={config.path} mixes formats ({', '.join(sorted(map(str, kinds)))}): use "
-            "one for all splits."
-        )
-    (kind,) = kinds
-    how: dict[str, Any] = {"data_files": {split: str(file) for split, file in files.items()}}
-    if any(".tsv" in file.suffixes for file in files.values()):
-        how |= {"sep": "\t", "quoting": csv.QUOTE_NONE}
-    if config.columns is not None and kind == "csv":
-        how["names"] = list(config.columns)
-    absent = {key: None for key in SPLITS if settings.get(key) not in (None, *files)}
-    return absent | {"dataset_path": kind, "dataset_name": None, "dataset_kwargs": how}
-
-
-def _reader(file: Path) -> str | None:
-    """The reader of `datasets` for a file, which may be compressed; None for an unknown format."""
-    return READERS.get(Path(file.name.removesuffix(".gz")).suffix)
-
-
-def _files(path: Path, config: TaskConfig, wanted: list[str], asked: str) -> dict[str, Path]:
-    if path.is_file():
-        if _reader(path) is None:
-            raise FlybenchError(
-                f"task.path={config.path} is of no known format: use {', '.join(READERS)}."
-            )
-        return {asked: path}
-    places = [path, path / config.name]
-    found = {
-        split: file
-        for split in wanted
-        for place in places
-        for suffix in (*READERS, *(f"{suffix}.gz" for suffix in READERS))
-        if (file := place / f"{split}{suffix}").is_file()
-    }
-    if asked not in found:
-        raise FlybenchError(
-            f"task.path={config.path} holds no {asked} split of {config.name}: name a file, or a "
-            f"folder with {' and '.join(f'{split}.jsonl' for split in wanted)}."
-        )
-    return found
 
 
 def shots(task: Any) -> int:
