@@ -54,7 +54,7 @@ def _lines(found: Comparison) -> Iterator[str]:
 
 def _table(found: Comparison) -> Iterator[list[str]]:
     for name, figure in found.figures.items():
-        yield [name, *map(_number, figure[:2]), _relation(figure)]
+        yield [name, *map(_number, (figure.a, figure.b)), _relation(figure)]
     if (known := found.accuracy) is None:
         return
     if known.pairs is None:

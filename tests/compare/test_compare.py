@@ -39,6 +39,22 @@ def test_a_faster_run_is_told_and_passes(
     assert max(map(len, said.splitlines()[2:])) <= 80
 
 
+def test_each_side_has_its_own_figure_in_the_table(
+    base: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in the JSON, and both of the right run."""
+    other = write_run(tmp_path / "other", N, speed=3.0, lose=range(6))
+    kept = tmp_path / "found.json"
+    _, said, _ = compared(capsys, base.path, other.path, "--json", kept)
+    figures = json.loads(kept.read_text())["figures"]
+    assert {"seconds to answer", "tokens/s", "tau, tokens a round"} <= figures.keys()
+    for name, figure in figures.items():
+        (line,) = (line for line in said.splitlines() if line.startswith(name))
+        assert line.removeprefix(name).split()[:2] == [f"{figure[side]:.4g}" for side in "ab"]
+    assert figures["tokens/s"]["a"] < figures["tokens/s"]["b"]
+    assert figures["seconds to answer"]["a"] > figures["seconds to answer"]["b"]
+
+
 def test_a_slower_run_breaks_the_gate(
     base: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
