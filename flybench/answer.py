@@ -9,6 +9,7 @@ from dataclasses import replace
 import torch
 from tqdm import tqdm
 
+from flybench.classes import continues_copy
 from flybench.config import MethodConfig
 from flybench.core import Generation, Loosened, Prompt, Record
 from flybench.decode import Decoder, StopRule
@@ -66,13 +67,22 @@ def converse(plan: Machinery, prompt: Prompt, decoder: Decoder, salt: str = "") 
             ids, stop, int.from_bytes(hashlib.sha256(seed).digest()[:7], "big")
         )
         text = plan.chat.answer(generation.ids, prompt.stop)
-        loosened = [_spelled(plan, generation, token) for token in generation.loosened]
+        loosened = [_spelled(plan, ids, generation, token) for token in generation.loosened]
         answers.append(replace(generation, text=text, loosened=loosened))
     return answers
 
 
-def _spelled(plan: Machinery, generation: Generation, token: Loosened) -> Loosened:
-    """With the texts of the token and of what the target preferred, and where it stands."""
+def _spelled(
+    plan: Machinery, prompt: list[int], generation: Generation, token: Loosened
+) -> Loosened:
+    """With the texts of the token and of what the target preferred, where it stands, and whether
+    a copy ends there."""
     spell, before = plan.chat.spell, generation.ids[: token.place]
-    texts = spell([generation.ids[token.place]]), spell([token.opinion.preferred])
-    return replace(token, text=texts[0], preferred_text=texts[1], start=len(spell(before)))
+    preferred = token.opinion.preferred
+    return replace(
+        token,
+        text=spell([generation.ids[token.place]]),
+        preferred_text=spell([preferred]),
+        start=len(spell(before)),
+        copied=continues_copy([*prompt, *before], preferred),
+    )

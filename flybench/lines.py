@@ -12,6 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
+from flybench.classes import classify
 from flybench.core import (
     CardState,
     FlybenchError,
@@ -34,6 +35,8 @@ def record_line(record: Record) -> str:
     row = _rounded(asdict(replace(record, turns=turns)))
     for turn in row["turns"]:
         del turn["traces"]
+        for token in turn["loosened"]:
+            del token["kind"]
     return json.dumps(row) + "\n"
 
 
@@ -117,11 +120,14 @@ def score_of(row: dict[str, Any]) -> Score:
 def _generation(turn: dict[str, Any]) -> Generation:
     """An answer; older records say nothing of what the target thought of loose tokens."""
     rounds = [Round(**round_) for round_ in turn["rounds"]]
-    loosened = [
-        Loosened(**{**token, "opinion": Opinion(**token["opinion"])})
-        for token in turn.get("loosened", [])
-    ]
+    loosened = [_loosened(token, turn["text"]) for token in turn.get("loosened", [])]
     return _possible(Generation(**{**turn, "rounds": rounds, "loosened": loosened}))
+
+
+def _loosened(token: dict[str, Any], answer: str) -> Loosened:
+    found = Loosened(**{**token, "opinion": Opinion(**token["opinion"])})
+    before = None if found.start is None else answer[: found.start]
+    return replace(found, kind=classify(found.text, found.preferred_text, before, found.copied))
 
 
 def _possible(answer: Generation) -> Generation:

@@ -1,46 +1,18 @@
-"""The class of a loose token, and the figures of many."""
+"""The figures of many loose tokens."""
 
 from __future__ import annotations
 
 import pandas as pd
 import pytest
 
-from flybench.audit import AUDIT, CLASSES, audit, classify
+from flybench.audit import AUDIT, audit
+from flybench.classes import classify
 from flybench.core import Loosened, Opinion
 
 
-@pytest.mark.parametrize(
-    ("text", "preferred", "expected"),
-    [
-        (" Here", "<|im_end|>", "ending"),
-        ("</s>", " the", "ending"),
-        (" 7", " seven", "digit"),
-        ("x2", "x", "digit"),
-        (" +", " -", "sign or unit"),
-        (" *", " times", "sign or unit"),
-        ("---", " Then", "format"),
-        (" km", " miles", "sign or unit"),
-        (" not", " now", "negation"),
-        ("n't", " the", "negation"),
-        ("```", "Here", "format"),
-        ("\n\n", " and", "format"),
-        ("**", " It", "format"),
-        ('"', " the", "quote"),
-        ("total_count", "total", "identifier"),
-        ("getName", " name", "identifier"),
-        (" the", " a", "function word"),
-        (",", " and", "function word"),
-        (" big", " large", "other"),
-        (" the", " house", "other"),
-    ],
-)
-def test_the_first_class_that_fits(text: str, preferred: str, expected: str) -> None:
-    assert classify(text, preferred) == expected
-    assert expected in CLASSES
-
-
 def loosened(place: int, probability: float, text: str = " big") -> Loosened:
-    return Loosened(place, Opinion(5, probability, 0.5, 2, 1.0), text, " large")
+    opinion = Opinion(5, probability, 0.5, 2, 1.0)
+    return Loosened(place, opinion, text, " large", kind=classify(text, " large"))
 
 
 def frame(**columns: list) -> pd.DataFrame:

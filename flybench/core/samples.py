@@ -39,13 +39,17 @@ class Prompt:
 class Loosened:
     """A token of an answer, at `place` from 0, that only a loose rule kept, and the target's
     opinion of it; the texts are the token's own and that of the target's favourite, `start` is how
-    many characters of the answer precede it (None in older records)."""
+    many characters of the answer precede it (None in older records), and `copied` whether the
+    favourite would have gone on with a copy (False there). `kind` is its class, which no record
+    keeps: it is found anew whenever one is read."""
 
     place: int
     opinion: Opinion
     text: str = ""
     preferred_text: str = ""
     start: int | None = None
+    copied: bool = False
+    kind: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

@@ -170,9 +170,11 @@ GLOSSARY: dict[str, Entry] = {
     "loose_classes": Entry(
         "loose tokens by class",
         "per 1000",
-        "1000 · loose tokens of a class / ΣN. A class looks at the token and at what the target "
-        "preferred: ending (one of them ends the answer), digit, format, sign or unit, negation, "
-        "quote, identifier, function word, other; the first that fits.",
+        "1000 · loose tokens of a class / ΣN. A class looks at the token, at what the target "
+        "preferred and at the place: ending (one of them ends the answer), digit (number words "
+        "too), format, sign or unit, negation, quote or copy (the favourite would have gone on "
+        "with four tokens copied from the text before), identifier, function word, other; the "
+        "first that fits.",
     ),
     "loose_improbable": Entry(
         "improbable loose tokens",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from flybench.audit import classify
 from flybench.core import Loosened
 from flybench.report.run import Arm, Run
 from flybench.report.tables import Cell, Column, Table
@@ -37,7 +36,7 @@ def _row(sample: str, token: Loosened) -> list[Cell]:
     return [
         Cell(sample),
         *(Cell(f"“{text}”", kind="message") for text in (token.text, token.preferred_text)),
-        Cell(classify(token.text, token.preferred_text)),
+        Cell(token.kind),
         Cell(number(token.place, 0)),
         *(Cell(number(p, 1, 100)) for p in (opinion.probability, opinion.max_probability)),
         Cell(number(opinion.rank, 0)),

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from flybench.audit import classify
 from flybench.config import BASELINE
 from flybench.core import Generation, Record
 from flybench.divergence import partings
@@ -222,7 +221,7 @@ def _loose(turn: Generation, before: int) -> Iterator[list[Any]]:
             opinion.max_probability,
             opinion.rank,
             opinion.entropy,
-            classify(token.text, token.preferred_text),
+            token.kind,
             visible(token.text),
         ]
 

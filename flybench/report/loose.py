@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flybench.audit import CLASSES
+from flybench.classes import CLASSES
 from flybench.report.group import Group
 from flybench.report.tables import Cell, Column, Table, cell
 from flybench.report.text import number

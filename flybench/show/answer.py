@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from flybench.audit import classify
 from flybench.config import BASELINE, BASELINES
 from flybench.core import Generation, Loosened, Record, Score
 from flybench.report.text import NONE, aligned, number, shorten
@@ -121,7 +120,7 @@ def _loose(tokens: list[Loosened]) -> str:
             number(token.opinion.max_probability, 3),
             str(token.opinion.rank),
             number(token.opinion.entropy),
-            classify(token.text, token.preferred_text),
+            token.kind,
         ]
         for token in tokens
     ]
