@@ -154,12 +154,14 @@ def _colours(text: str, item: Item) -> Reading:
 
 
 def _json(text: str, item: Item) -> Reading:
+    """The first object; a value of another type is wrong (1 is not true), and so is a key twice."""
     start = text.find("{")
+    reader = json.JSONDecoder(object_pairs_hook=sorted)
     try:
-        found, length = json.JSONDecoder().raw_decode(text[max(start, 0) :])
-    except (ValueError, RecursionError):
+        found, length = reader.raw_decode(text[max(start, 0) :])
+    except (ValueError, TypeError, RecursionError):
         return Reading(False)
-    right = start >= 0 and bool(found == json.loads(item.answer))
+    right = start >= 0 and repr(found) == repr(reader.decode(item.answer))
     return Reading(right, text[start : start + length] if start >= 0 else None)
 
 

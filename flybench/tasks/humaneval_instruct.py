@@ -33,8 +33,10 @@ class HumanEvalInstructTask(HumanEvalTask):
         beginning = {"role": "assistant", "content": _filled(self._beginning, row)}
         return (*super().messages(row), beginning)
 
-    def code(self, row: dict[str, Any], text: str) -> str:
-        return str(row["prompt"]) + text.split(FENCE)[0]
+    def code(self, row: dict[str, Any], text: str) -> str | None:
+        """None where nothing stands before the fence, as when the model opens one of its own."""
+        body = text.split(FENCE)[0]
+        return f"{row['prompt']}{body}" if body.strip() else None
 
 
 def _filled(template: str, row: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from flybench.config import TaskConfig
-from flybench.tasks.fragile import EACH, GROUPS, FragileTask
+from flybench.tasks.fragile import EACH, GROUPS, READ, FragileTask, Item
 from tests.tasks.records import answered
 
 TASK = FragileTask(TaskConfig("fragile", "fragile"))
@@ -78,6 +78,26 @@ def test_chains_come_out_as_they_are_told() -> None:
 @pytest.mark.parametrize("text", ["no braces", "{", '{"city": "Oslo"', "{" * 5000, "[1]"])
 def test_what_is_no_json_is_wrong(text: str) -> None:
     assert TASK.score(answered("records-00", text)).correct == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "right"),
+    [
+        ({}, 1),
+        ({"open": 1}, 0),
+        ({"floors": 5.0}, 0),
+        ({"floors": "5"}, 0),
+    ],
+)
+def test_values_of_json_keep_their_type(change: dict[str, object], right: int) -> None:
+    row = {"city": "Oslo", "code": "A10", "open": True, "floors": 5}
+    item = Item("", "json", json.dumps(row))
+    assert READ["json"](json.dumps(dict(reversed((row | change).items()))), item).right == right
+
+
+def test_a_key_of_json_comes_once() -> None:
+    item = Item("", "json", '{"open": true}')
+    assert not READ["json"]('{"open": false, "open": true}', item).right
 
 
 def test_json_may_stand_in_a_fence() -> None:

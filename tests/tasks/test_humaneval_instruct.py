@@ -36,4 +36,6 @@ def test_the_answer_is_begun_as_lm_eval_begins_it() -> None:
     ],
 )
 def test_an_answer_goes_on_up_to_the_first_fence(answer: str, right: int) -> None:
-    assert TASK.score(answered(NAME, answer)).correct == right
+    score = TASK.score(answered(NAME, answer))
+    assert score.correct == right
+    assert score.metrics["extraction_failure"] == answer.startswith("```")
