@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from flybench.core import Record, Score
 from flybench.tasks.base import row_of
-from flybench.tasks.lm_eval import LmEvalTask
+from flybench.tasks.recipe_task import RecipeTask
 
 LIST = re.compile(r"\[([^\[\]]*)\]")
 FACT = re.compile(r"\(([^()]*)\)")
@@ -44,7 +44,7 @@ def _facts(text: str) -> frozenset[str]:
     return frozenset(" ".join(fact.replace(",", " ").split()) for fact in FACT.findall(text))
 
 
-class AcpBenchTask(LmEvalTask):
+class AcpBenchTask(RecipeTask):
     """lm-eval's `acp_prog_gen` with a scorer of its own."""
 
     _category = "planning"
@@ -63,6 +63,3 @@ class AcpBenchTask(LmEvalTask):
 
     def _fields(self) -> dict[str, type]:
         return {"context": str, "question": str, "answer": dict}
-
-    def _main_metric(self) -> str:
-        return "both_sets"

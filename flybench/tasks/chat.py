@@ -14,7 +14,7 @@ class Chat:
     """A tokenizer with the template of one run.
 
     `template` is `auto` (the tokenizer's own), `none` (plain text, answers after a blank, turns
-    after an empty line, as lm-eval writes few-shots) or the path of a Jinja file.
+    after an empty line) or the path of a Jinja file.
 
     Raises:
         FlybenchError: there is no template to apply, or its file cannot be read.

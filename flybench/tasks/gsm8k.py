@@ -13,13 +13,14 @@ from flybench.config import TaskConfig
 from flybench.core import FlybenchError, Record, Score
 from flybench.tasks.answers import as_number, last_number
 from flybench.tasks.base import row_of
-from flybench.tasks.lm_eval import LmEvalTask
+from flybench.tasks.lm_eval import filtered
+from flybench.tasks.recipe_task import RecipeTask
 
 FILTERS = {"strict-match": "strict", "flexible-extract": "flexible"}
 INVALID = "[invalid]"
 
 
-class Gsm8kTask(LmEvalTask):
+class Gsm8kTask(RecipeTask):
     """lm-eval's `gsm8k` with a rule of its own."""
 
     _category = "math"
@@ -36,7 +37,7 @@ class Gsm8kTask(LmEvalTask):
     def score(self, record: Record) -> Score:
         doc = row_of(self._rows, record)
         text = record.turns[-1].text
-        answers = {FILTERS[name]: answer for name, answer in self._filtered(doc, text).items()}
+        answers = {FILTERS[name]: said for name, said in filtered(self._task, doc, text).items()}
         metrics = {
             rule: float(self._task.process_results(doc, [answer])["exact_match"])
             for rule, answer in answers.items()
@@ -47,10 +48,13 @@ class Gsm8kTask(LmEvalTask):
         metrics |= {f"{rule}_failure": float(a == INVALID) for rule, a in answers.items()}
         metrics["extraction_failure"] = float(number is None)
         extracted = None if number is None else str(number)
-        return Score(record.sample_id, record.method, metrics[self._metric], metrics, extracted)
+        return Score(
+            record.sample_id,
+            record.method,
+            metrics[self._config.metric or "numeric"],
+            metrics,
+            extracted,
+        )
 
     def _fields(self) -> dict[str, type]:
         return {"question": str, "answer": str}
-
-    def _main_metric(self) -> str:
-        return self._config.metric or "numeric"

@@ -1,72 +1,38 @@
-"""Any task of lm-eval that writes an answer: its prompts, few-shots, stop strings, and metrics.
+"""Any task of lm-eval that writes an answer: its prompts, filters and metrics.
 
-lm-eval makes the prompts before anything is timed, and scores what the records hold afterwards.
-Few-shots are earlier turns of the conversation. A metric is named `METRIC,FILTER`, as lm-eval does.
+lm-eval scores what the records hold, when decoding is over. A metric is named `METRIC,FILTER`, as
+lm-eval does.
 """
 
 from __future__ import annotations
 
-import json
 import numbers
-from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from flybench.checks import suggestion
-from flybench.config import TaskConfig, digest
-from flybench.core import FlybenchError, Prompt, Record, Score
-from flybench.tasks.base import Judged, RowTask, row_of
-from flybench.tasks.recipes import load_recipe, shots
-from flybench.tasks.sources import by_id
-
-FEWSHOT_SEED = 1234  # what lm-eval's own command uses
-ROW = "flybench row"
+from flybench.config import TaskConfig
+from flybench.core import FlybenchError, Record, Score
+from flybench.tasks.base import row_of
+from flybench.tasks.recipe_task import RecipeTask
 
 
-class LmEvalTask(RowTask):
-    """A `generate_until` task of lm-eval."""
-
-    judged: Judged = "scored"
-    runs_code = False
-    _left_out: tuple[str, ...] = ()  # settings of the recipe whose code is not wanted
+class LmEvalTask(RecipeTask):
+    """A `generate_until` task of lm-eval, scored by its own metrics."""
 
     def __init__(self, config: TaskConfig) -> None:
-        self._task, self._recipe = load_recipe(config, self._left_out)
-        self._config = config
-        own = self._task.config.num_fewshot or 0
-        self._fewshot = own if config.num_fewshot is None else config.num_fewshot
-        available = shots(self._task) if self._fewshot else 0
-        if self._fewshot > available:
-            raise FlybenchError(
-                f"task.num_fewshot={self._fewshot} is more than the {available} samples that "
-                f"{config.name} has to show: lower it, or put them into task.path= as train.jsonl."
-            )
-        asked = self._task.config.generation_kwargs
-        until = asked.get("until") or []
-        stops = map(str, [until] if isinstance(until, str) else until)
-        self._stop = tuple(stop for stop in stops if stop)
-        self.caution = _caution(config, asked)
+        super().__init__(config)
         self._metric = self._main_metric()
-        # The data may have a column "id" of their own.
-        docs = [{**doc, ROW: f"{config.name}/{n}"} for n, doc in enumerate(self._task.eval_docs)]
-        self._rows = by_id(docs, ROW, self._fields())
-
-    @property
-    def data_sha256(self) -> str:
-        return digest([list(self._rows.values()), self._recipe])
-
-    def prompts(self, count: int | None = None) -> Sequence[Prompt]:
-        # Few-shots are drawn one sample after another, so a prefix is the same whatever `count`.
-        self._task.set_fewshot_seed(FEWSHOT_SEED)
-        return [
-            self._prompt(sample_id, doc) for sample_id, doc in islice(self._rows.items(), count)
-        ]
+        if self._metric is None:
+            self.judged = "unjudged"
+            self.caution = " ".join(filter(None, [self.caution, self._of_all_answers()]))
 
     def score(self, record: Record) -> Score:
         doc, reason = row_of(self._rows, record), ""
+        if self._metric is None:
+            return Score(record.sample_id, record.method, None, {}, None, self._of_all_answers())
         found: dict[str, Any] = {}
         try:
-            answers = self._filtered(doc, record.turns[-1].text)
+            answers = filtered(self._task, doc, record.turns[-1].text)
         except Exception as error:
             reason = f"lm-eval's filters could not read it ({type(error).__name__}: {error})"
             return Score(record.sample_id, record.method, None, {}, None, reason)
@@ -89,76 +55,55 @@ class LmEvalTask(RowTask):
         extracted = answers.get(self._metric.rpartition(",")[2])
         return Score(record.sample_id, record.method, correct, metrics, extracted, reason)
 
-    def _fields(self) -> dict[str, type]:
-        """Columns that the data must have."""
-        return {}
-
-    def _main_metric(self) -> str:
-        config = self._task.config
+    def _main_metric(self) -> str | None:
+        """The metric that is the accuracy, as `METRIC,FILTER`; None if all answers make one figure
+        of each, such as BLEU, and none is right or wrong by itself."""
         filters = [one.name for one in self._task._filters]
-        better = self._task.higher_is_better()
-        metrics = [row["metric"] for row in config.metric_list or [] if better[row["metric"]]]
-        names = [f"{metric},{name}" for metric in metrics for name in filters]
-        if not names:
+        own, of_all = self._metrics()
+        if not own and not of_all:
             raise FlybenchError(
                 f"task.name={self._config.name} has no metric of which more is better: add one to "
                 "the metric_list of its recipe."
             )
-        wanted = self._config.metric or names[0]
-        if wanted not in names:
+        names = [f"{metric},{name}" for metric in own for name in filters]
+        wanted = self._config.metric or (names[0] if names else None)
+        if wanted is not None and wanted not in names:
+            known = f"use one of {'; '.join(names)}" if names else "leave it out"
             raise FlybenchError(
-                f"task.metric={wanted} is not a metric of {self._config.name}: use one of "
-                f"{'; '.join(names)}{suggestion(wanted, names)}."
+                f"task.metric={wanted} is not a metric of {self._config.name} that judges a single "
+                f"answer: {known}{suggestion(wanted, names)}."
             )
         return wanted
 
-    def _filtered(self, doc: dict[str, Any], text: str) -> dict[str, str]:
-        from lm_eval.api.instance import Instance
+    def _metrics(self) -> tuple[list[str], list[str]]:
+        """Metrics of which more is better: of every answer, and of all answers together."""
+        from lm_eval.api.metrics import mean, nanmean
 
-        instance = Instance("generate_until", doc, ("", {}), 0)
-        instance.resps = [text]
-        for ensemble in self._task._filters:
-            ensemble.apply([instance])
-        return {name: str(answer) for name, answer in instance.filtered_resps.items()}
+        better, how = self._task.higher_is_better(), self._task.aggregation()
+        rows = self._task.config.metric_list or []
+        names = [row["metric"] for row in rows if better[row["metric"]]]
+        own = [name for name in names if how.get(name) in (mean, nanmean)]
+        return own, [name for name in names if name not in own]
 
-    def _prompt(self, sample_id: str, doc: dict[str, Any]) -> Prompt:
-        # lm-eval hands the messages to a template; taking them back as JSON keeps them apart.
-        conversation = self._task.fewshot_context(
-            doc,
-            num_fewshot=self._fewshot,
-            apply_chat_template=True,
-            fewshot_as_multiturn=True,
-            chat_template=lambda messages, add_generation_prompt: json.dumps(messages),
-            gen_prefix=self._task.doc_to_prefix(doc),
-        )
-        return Prompt(
-            sample_id=sample_id,
-            messages=tuple(json.loads(conversation)),
-            category=self._category,
-            max_new_tokens=self._config.max_new_tokens,
-            stop=self._stop,
+    def _of_all_answers(self) -> str:
+        _, names = self._metrics()
+        return (
+            f"{' and '.join(names)} of {self._config.name}: one figure of all answers together, so "
+            "that none is right or wrong by itself; `flybench lm-eval` computes it, method by "
+            "method, and a judge may grade the answers."
         )
 
-    @property
-    def _category(self) -> str:
-        return self._config.name
+
+def filtered(task: Any, doc: dict[str, Any], text: str) -> dict[str, str]:
+    """What each filter of lm-eval's `task` reads out of an answer, by the filter's name."""
+    from lm_eval.api.instance import Instance
+
+    instance = Instance("generate_until", doc, ("", {}), 0)
+    instance.resps = [text]
+    for ensemble in task._filters:
+        ensemble.apply([instance])
+    return {name: str(answer) for name, answer in instance.filtered_resps.items()}
 
 
 def _is_share(value: object) -> bool:
     return isinstance(value, numbers.Real) and 0 <= float(value) <= 1
-
-
-def _caution(config: TaskConfig, asked: Mapping[str, Any]) -> str | None:
-    """What the recipe says of decoding and a run does otherwise."""
-    apart = {name: value for name, value in asked.items() if name not in ("until", "max_gen_toks")}
-    if not asked.get("do_sample") and not asked.get("temperature"):
-        apart = {}  # greedy, whatever else is said of drawing
-    if asked.get("max_gen_toks", config.max_new_tokens) != config.max_new_tokens:
-        apart["max_gen_toks"] = asked["max_gen_toks"]
-    if not apart:
-        return None
-    said = ", ".join(f"{name}={value}" for name, value in sorted(apart.items()))
-    return (
-        f"The recipe of {config.name} says {said}; here task.max_new_tokens="
-        f"{config.max_new_tokens} and sampling= decide, so that lm-eval's own figures can differ."
-    )

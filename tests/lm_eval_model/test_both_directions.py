@@ -26,14 +26,16 @@ def installed(package: str) -> bool:
         return False
 
 
-def evaluated(capitals: Capitals, settings: list[str], **more: Any) -> dict[str, Any]:
+def evaluated(
+    capitals: Capitals, settings: list[str], template: bool = True, **more: Any
+) -> dict[str, Any]:
     pairs = dict(setting.split("=") for setting in settings)
     model = FlybenchLM(records=str(capitals.records_file()), **pairs)
     results: dict[str, Any] = simple_evaluate(
         model,
         tasks=[str(capitals.recipe)],
         task_manager=TaskManager(include_defaults=False),  # the index of all takes seconds
-        apply_chat_template=True,
+        apply_chat_template=template,
         bootstrap_iters=0,
         **more,
     )
@@ -55,14 +57,20 @@ def assert_same(
     assert mean == sum(map(float, judged.values())) / len(ASKED)
 
 
+BEGUN = {"description": "Be brief.", "gen_prefix": "{{country}}'s capital is"}
+
+
 @pytest.mark.parametrize(
-    ("method", "change"), [("fly", {}), ("ar", {"gen_prefix": "{{country}}'s capital is"})]
+    ("method", "change", "template"), [("fly", {}, True), ("ar", BEGUN, True), ("ar", BEGUN, False)]
 )
-def test_a_method_answers_alike(tmp_path: Path, method: str, change: dict[str, str]) -> None:
+def test_a_method_answers_alike(
+    tmp_path: Path, method: str, change: dict[str, str], template: bool
+) -> None:
     capitals = Capitals.write(tmp_path, **change)
     settings = ["model=random", *(["method.k=8"] if method == "fly" else [])]
-    records, scores = capitals.run(method, *settings)
-    results = evaluated(capitals, [*settings, f"method={method}"])
+    plain = [] if template else ["task.chat_template=none"]
+    records, scores = capitals.run(method, *settings, *plain)
+    results = evaluated(capitals, [*settings, f"method={method}"], template)
     mean = results["results"]["capitals"]["exact_match,none"]
     assert_same(records, scores, capitals, results["samples"]["capitals"], mean)
 

@@ -26,7 +26,7 @@ def test_double_bos_is_refused() -> None:
         chat.encode("<|bos|><|bos|>Hello")
 
 
-def test_plain_text_reads_as_lm_eval_writes_few_shots() -> None:
+def test_plain_text_parts_its_turns() -> None:
     assert Chat(byte_tokenizer(), "none").render(DIALOGUE) == "Hello Hi.\n\nBye"
 
 

@@ -1,4 +1,4 @@
-"""HumanEval: canonical solutions all pass, mutated ones and stubs all fail, extraction failures are counted."""
+"""HumanEval: canonical solutions pass, mutated ones and stubs fail, extraction failures count."""
 
 import ast
 import os

@@ -13,7 +13,9 @@ from lm_eval.tasks import TaskManager
 
 from flybench.config import TaskConfig
 from flybench.core import FlybenchError
+from flybench.engine.random_models import byte_tokenizer
 from flybench.tasks import recipes
+from flybench.tasks.chat import Chat
 from flybench.tasks.lm_eval import LmEvalTask
 from tests.reference import toys
 from tests.tasks.records import answered
@@ -90,6 +92,31 @@ def test_a_recipe_may_begin_the_answer(folder: Path) -> None:
     (*earlier, beginning), _ = (prompt.messages for prompt in task.prompts())
     assert [message["role"] for message in earlier][-1] == "user"
     assert beginning == {"role": "assistant", "content": "Chile's is"}
+
+
+def test_without_a_template_the_text_is_lm_evals(folder: Path) -> None:
+    delimiters = {"target_delimiter": " -> ", "fewshot_delimiter": "\n", "gen_prefix": "A:"}
+    task = LmEvalTask(config(folder, change=delimiters, chat_template="none"))
+    (message,) = task.prompts()[0].messages
+    text = Chat(byte_tokenizer(), "none").render([message])
+    shot, asked = text.split("\n")
+    shots = {f"Capital of {row['country']}? -> A: {row['city']}" for row in ROWS["train"]}
+    assert shot.removeprefix("Answer with one word.") in shots
+    assert asked == "Capital of Chile? -> A:"
+
+
+def test_a_metric_of_all_answers_judges_none(folder: Path) -> None:
+    metrics = [{"metric": name} for name in ("bleu", "f1")]
+    task = LmEvalTask(config(folder, change={"metric_list": metrics}))
+    assert task.judged == "unjudged"
+    toys.assert_one_sentence(FlybenchError(task.caution), "bleu and f1 of capitals")
+    score = task.score(answered("capitals/0", "Santiago"))
+    assert (score.correct, score.metrics) == (None, {})
+    both = {"metric_list": [*metrics, *RECIPE["metric_list"]]}
+    task = LmEvalTask(config(folder, change=both))
+    assert (task.judged, task.caution) == ("scored", None)
+    assert task.score(answered("capitals/0", "Santiago")).correct == 1
+    refused(config(folder, change=both, metric="bleu,strict"), "task.metric=bleu,strict")
 
 
 @pytest.mark.parametrize(
