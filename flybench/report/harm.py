@@ -1,6 +1,9 @@
-"""Harmful acceptance: loose tokens that precede a wrong fact which AR had right."""
+"""Loose tokens that precede a flip: harmful ones, before a wrong fact which AR had right, and those
+before a right one that AR had wrong."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from flybench.core import Loosened
 from flybench.report.run import Arm, Run
@@ -8,10 +11,21 @@ from flybench.report.tables import Cell, Column, Table
 from flybench.report.text import number
 
 
-def table(run: Run, arm: Arm) -> Table | None:
+def before_lost_facts(run: Run, arm: Arm) -> Table | None:
     """One row a token, in the order of the answers; None if there is none."""
-    if not arm.row["loose_harmful"]:
+    return _table(run, arm, -1, "AR")
+
+
+def before_won_facts(run: Run, arm: Arm) -> Table | None:
+    """The same of facts that AR had wrong."""
+    return _table(run, arm, 1, "the method")
+
+
+def _table(run: Run, arm: Arm, sign: int, right: str) -> Table | None:
+    if arm.row["loose_flips"] is None:
         return None
+    pairs = run.paired(arm)
+    flipped = pairs[np.sign(pairs["correct"] - pairs["correct_ar"]) == sign]
     columns = [
         Column("sample", numeric=False),
         Column("kept", numeric=False, title="the loose token"),
@@ -23,12 +37,13 @@ def table(run: Run, arm: Arm) -> Table | None:
         Column("rank", "", "1 = the favourite"),
         Column("entropy", "nats"),
     ]
-    pairs = run.paired(arm)
-    lost = pairs[pairs["correct"] < pairs["correct_ar"]]
     rows = [
-        _row(str(sample), token) for sample, found in lost["before_fact"].items() for token in found
+        _row(str(sample), token)
+        for sample, found in flipped["before_fact"].items()
+        for token in found
     ]
-    return Table(f"{arm.label}: loose tokens before a fact that only AR got right", columns, rows)
+    title = f"{arm.label}: loose tokens before a fact that only {right} got right"
+    return Table(title, columns, rows) if rows else None
 
 
 def _row(sample: str, token: Loosened) -> list[Cell]:

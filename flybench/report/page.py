@@ -137,7 +137,11 @@ def _words(found: Sequence[Group], looks: figures.Looks) -> Section:
         _present([loose.table(group) for group in found]),
         figures.drawn(found, looks, "words"),
         [],
-        [*_per_arm(found, samples.flips), *_per_arm(found, harm.table)],
+        [
+            *_per_arm(found, samples.flips),
+            *_per_arm(found, harm.before_lost_facts),
+            *_per_arm(found, harm.before_won_facts),
+        ],
     )
 
 

@@ -41,12 +41,25 @@ def test_only_tokens_before_a_fact_that_ar_had_right(folder: RunFolder) -> None:
     [run] = load([folder])
     [arm] = run.compared
     assert (arm.row["loose_flips"], arm.row["loose_harmful"]) == ([1, 0], 1)
-    table = harm.table(run, arm)
+    table = harm.before_lost_facts(run, arm)
     assert table is not None
     [row] = [[cell.text for cell in row] for row in table.rows]
     assert row[0:2] + row[3:] == ["sums/000", "“ 9”", "digit", "3", "12.5", "50.0", "2", "1.00"]
     [verdict] = verdicts(run)
     assert any("1 loose token stands before a fact that only AR" in note for note in verdict.notes)
+
+
+def test_tokens_before_a_fact_that_was_won_are_told_too(folder: RunFolder) -> None:
+    flipped = {("sums/000", "ar"): 0.0, ("sums/000", "fly"): 1.0}
+    folder.write_scores(
+        [replace(score, correct=flipped.get(key, 1.0)) for key, score in folder.scores().items()]
+    )
+    [run] = load([folder])
+    [arm] = run.compared
+    table = harm.before_won_facts(run, arm)
+    assert table is not None
+    assert "only the method got right" in table.title
+    assert [row[0].text for row in table.rows] == ["sums/000"]
 
 
 def test_nothing_of_it_acts_on_the_page(folder: RunFolder, tmp_path: Path) -> None:
@@ -62,4 +75,4 @@ def test_nothing_of_it_acts_on_the_page(folder: RunFolder, tmp_path: Path) -> No
 
 def test_without_harm_there_is_no_table(tmp_path: Path) -> None:
     [run] = load([write_run(tmp_path / "run", 3, method="spd", lose=[0])])
-    assert harm.table(run, run.compared[0]) is None
+    assert harm.before_lost_facts(run, run.compared[0]) is None
