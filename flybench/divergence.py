@@ -25,9 +25,11 @@ def partings(baseline: pd.DataFrame, samples: pd.DataFrame) -> pd.DataFrame:
 
     `place` is the index of the first token that differs (0 = the first, NaN for equal answers),
     `margin` AR's own top-2 logit gap there, infinite where AR had ended, and `tie` whether that gap
-    is a near tie; else the difference is a real one.
+    is a near tie and no loose rule kept the other token; else the difference is a real one.
     """
-    pairs = baseline[["ids", "margins"]].join(samples[["ids"]], rsuffix="_method", how="inner")
+    pairs = baseline[["ids", "margins"]].join(
+        samples[["ids", "loose_places"]], rsuffix="_method", how="inner"
+    )
     places = [
         first_divergence(a, b) for a, b in zip(pairs["ids"], pairs["ids_method"], strict=True)
     ]
@@ -36,7 +38,9 @@ def partings(baseline: pd.DataFrame, samples: pd.DataFrame) -> pd.DataFrame:
         for place, own in zip(places, pairs["margins"], strict=True)
     ]
     found = pd.DataFrame({"place": places, "margin": margins}, index=pairs.index, dtype=float)
-    return found.assign(tie=found["margin"] < TIE_MARGIN)
+    kept = zip(places, pairs["loose_places"], strict=True)
+    exact = pd.Series([place not in loose for place, loose in kept], pairs.index, dtype=bool)
+    return found.assign(tie=(found["margin"] < TIE_MARGIN) & exact)
 
 
 def divergence(baseline: pd.DataFrame, samples: pd.DataFrame) -> dict[str, Any]:

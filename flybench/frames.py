@@ -42,6 +42,7 @@ SAMPLE_COLUMNS = {
     "ids": "object",
     "margins": "object",
     "loosened": "object",
+    "loose_places": "object",
     "before_fact": "object",
 }
 
@@ -61,13 +62,13 @@ def _sample_frame(folder: RunFolder, method: str) -> pd.DataFrame:
     """Finished samples of `method`, indexed by sample id; failed ones are left out.
 
     Turns of one conversation are added up; `ids`, `margins` and `loosened` run through all of them,
-    places counted within a turn; `looped` counts the tokens in loops; `ttft_s` is the first turn's;
-    `cached` adds up the tokens in the target's cache over rounds; `correct` is NaN where nothing
-    judges the sample, `energy_j` and `throttled` (0 or 1) where no card says; `before_fact` has the
-    loose tokens that precede the end of what the scorer read out of the last turn, or all of them
-    where it read nothing that stands there. Where a model `graded` the
-    sample, `correct` is a share of the best grade, and `pairwise` 1, 0.5 or 0: better than AR's
-    answer, as good, or worse.
+    places counted within a turn, those of `loose_places` in `ids`; `looped` counts the tokens in
+    loops; `ttft_s` is the first turn's; `cached` adds up the tokens in the target's cache over
+    rounds; `correct` is NaN where nothing judges the sample, `energy_j` and `throttled` (0 or 1)
+    where no card says; `before_fact` has the loose tokens that precede the end of what the scorer
+    read out of the last turn, or all of them where it read nothing that stands there. Where a model
+    `graded` the sample, `correct` is a share of the best grade, and `pairwise` 1, 0.5 or 0: better
+    than AR's answer, as good, or worse.
     """
     records, scores = _finished(folder, method), folder.scores()
     scored = [scores.get((record.sample_id, method)) for record in records]
@@ -174,8 +175,19 @@ def _sample(record: Record, score: Score | None) -> dict[str, Any]:
         "ids": [token for turn in turns for token in turn.ids],
         "margins": [margin for turn in turns for margin in turn.margins],
         "loosened": [token for turn in turns for token in turn.loosened],
+        "loose_places": _loose_places(turns),
         "before_fact": _before_fact(turns, score),
     }
+
+
+def _loose_places(turns: list[Generation]) -> list[int]:
+    """Where the loose tokens stand in the ids of all turns."""
+    before = accumulate((len(turn.ids) for turn in turns), initial=0)
+    return [
+        start + token.place
+        for start, turn in zip(before, turns, strict=False)
+        for token in turn.loosened
+    ]
 
 
 def _before_fact(turns: list[Generation], score: Score | None) -> list[Loosened]:

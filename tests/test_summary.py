@@ -12,7 +12,8 @@ import pytest
 
 from flybench import few
 from flybench.core import Record
-from flybench.divergence import first_divergence
+from flybench.divergence import first_divergence, partings
+from flybench.frames import sample_frame
 from flybench.records import RunFolder
 from flybench.report.glossary import GLOSSARY
 from flybench.stats import accuracy_interval, bootstrap, retention_interval
@@ -167,6 +168,13 @@ def test_a_folder_without_plain_decoding_compares_nothing(tmp_path: Path) -> Non
         "pairs", "mcnemar_p", "exact_match_rate", "first_divergence_median",
     )  # fmt: skip
     assert [row[name] for name in names] == [None] * len(names)
+
+
+def test_a_token_that_only_a_loose_rule_kept_is_no_tie(folder: RunFolder) -> None:
+    ar, fly = (sample_frame(folder, method) for method in ("ar", "fly"))
+    assert partings(ar, fly)["tie"].sum() == 1
+    loose = fly.assign(loose_places=[[0, 2]] * len(fly))
+    assert partings(ar, loose)["tie"].sum() == 0
 
 
 def test_tie_flips_of_no_pairs_are_unknown(tmp_path: Path) -> None:

@@ -83,15 +83,15 @@ def times(a: Side, b: Side) -> dict[str, Figure]:
 
 
 def counts(a: Side, b: Side) -> dict[str, Figure]:
-    """Tokens a round, tokens an answer, and what only a loose rule kept."""
+    """Tokens a round and an answer, answers that end at the cap, loops, and what only a loose rule
+    kept."""
     both = _joined(a.samples, b.samples)
-    loose_a, loose_b = (
-        ratio(1000 * both[f"loose_{side}"], both[f"tokens_{side}"]) for side in "ab"
-    )
     return {
         "tau, tokens a round": _related(both, "tokens", "rounds"),
         "tokens an answer": _related(both, "tokens", "one"),
-        "loose tokens of 1,000": Figure(len(both), loose_a, loose_b),
+        "answers cut, of 100": _rate(both, 100, "capped", "one"),
+        "tokens in loops, of 100": _rate(both, 100, "looped", "tokens"),
+        "loose tokens of 1,000": _rate(both, 1000, "loose", "tokens"),
     }
 
 
@@ -105,6 +105,12 @@ def _related(table: pd.DataFrame, above: str, below: str, inverse: bool = False)
     a, b = ((f"{above}_{side}", f"{below}_{side}") for side in "ab")
     figure = _relation(table, *((b, a) if inverse else (a, b)))
     return figure._replace(a=figure.b, b=figure.a) if inverse else figure
+
+
+def _rate(table: pd.DataFrame, of: int, counted: str, among: str) -> Figure:
+    """How many `counted` there are `of` so many on both sides; they are few, and make no ratio."""
+    a, b = (ratio(of * table[f"{counted}_{s}"], table[f"{among}_{s}"]) for s in "ab")
+    return Figure(len(table), a, b)
 
 
 def _relation(table: pd.DataFrame, a: tuple[str, str], b: tuple[str, str]) -> Figure:

@@ -223,8 +223,8 @@ GLOSSARY: dict[str, Entry] = {
     "tie_flips": Entry(
         "tie flips",
         "samples",
-        "First divergences at which AR's own top-2 logit gap was below 0.125: a near tie that "
-        "another order of additions can flip.",
+        "First divergences at which AR's own top-2 logit gap was below 0.125, and that no loose "
+        "rule made: a near tie that another order of additions can flip.",
         digits=0,
     ),
     "too_few": Entry(

@@ -58,7 +58,7 @@ def test_tokens_before_a_fact_that_was_won_are_told_too(folder: RunFolder) -> No
     [arm] = run.compared
     table = harm.before_won_facts(run, arm)
     assert table is not None
-    assert "only the method got right" in table.title
+    assert "only the method got right" in table.caption
     assert [row[0].text for row in table.rows] == ["sums/000"]
 
 
