@@ -7,6 +7,9 @@ import itertools
 import numpy as np
 import pytest
 from scipy.stats import binomtest
+from scipy.stats import bootstrap as scipy_bootstrap
+from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
+from statsmodels.stats.multitest import multipletests
 
 from flybench.stats import (
     Interval,
@@ -15,12 +18,15 @@ from flybench.stats import (
     bootstrap,
     holm,
     mcnemar,
+    rate_ratio,
     ratio,
     retention_interval,
     retention_verdict,
     samples_needed,
     widened,
 )
+
+EXPERIMENTS = 2000  # synthetic ones, in which the truth is known
 
 
 def quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -34,26 +40,50 @@ def paired_times(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarr
     return 2 * length * noise[0], length * noise[1]
 
 
-def test_interval_of_a_ratio_covers_the_truth_as_often_as_it_says() -> None:
-    rng = np.random.default_rng(1)
-    covered = 0
-    for _ in range(200):
-        interval = bootstrap(quotient, *paired_times(rng, 60), resamples=1000)
-        assert interval is not None
-        covered += interval.low <= 2 <= interval.high
-    assert 0.88 <= covered / 200 <= 0.99
-
-
-@pytest.mark.parametrize("n", [8, 15, 40])
-def test_intervals_of_few_samples_cover_the_truth_too(n: int) -> None:
+@pytest.mark.parametrize("n", [8, 15, 40, 164])
+def test_intervals_of_a_ratio_cover_the_truth_as_often_as_they_say(n: int) -> None:
     """Plain percentiles of eight samples cover it 88 times in 100, widened ones 93 times."""
     rng = np.random.default_rng(6)
     covered = 0
-    for _ in range(1000):
+    for _ in range(EXPERIMENTS):
         interval = bootstrap(quotient, *paired_times(rng, n), resamples=1000)
         assert interval is not None
         covered += interval.low <= 2 <= interval.high
-    assert 0.93 <= covered / 1000 <= 0.97
+    assert 0.93 <= covered / EXPERIMENTS <= 0.97
+
+
+def test_intervals_of_a_ratio_of_rates_cover_the_truth() -> None:
+    """Tokens a second, where the method writes a fifth more tokens and is twice as fast at each."""
+    rng = np.random.default_rng(7)
+    covered = 0
+    for _ in range(EXPERIMENTS):
+        tokens = rng.poisson(200, (2, 164)) * np.array([[1.0], [1.2]])
+        noise = rng.gamma(20, 1 / 20, (2, 164))
+        seconds = tokens * noise / np.array([[1.0], [2.0]])
+        columns = (tokens[0], seconds[0], tokens[1], seconds[1])
+        interval = bootstrap(rate_ratio, *columns, resamples=1000)
+        assert interval is not None
+        covered += interval.low <= 2 <= interval.high
+    assert 0.93 <= covered / EXPERIMENTS <= 0.97
+
+
+def test_percentiles_are_those_of_scipy() -> None:
+    times = paired_times(np.random.default_rng(8), 60)
+    ours = bootstrap(quotient, *times)
+
+    def of_sums(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
+        return a.sum(axis=axis) / b.sum(axis=axis)
+
+    theirs = scipy_bootstrap(
+        times,
+        of_sums,
+        paired=True,
+        method="percentile",
+        n_resamples=10_000,
+        confidence_level=widened(0.95, 60),
+        rng=np.random.default_rng(9),
+    ).confidence_interval
+    assert ours == pytest.approx(tuple(theirs), rel=0.005)
 
 
 def test_many_samples_need_no_wider_interval() -> None:
@@ -194,6 +224,8 @@ def test_mcnemar_equals_the_exact_binomial_test() -> None:
         if lost + won:
             expected = binomtest(lost, lost + won, 0.5).pvalue
             assert mcnemar(lost, won) == pytest.approx(expected, rel=1e-9), (lost, won)
+            theirs = statsmodels_mcnemar([[3, lost], [won, 4]], exact=True).pvalue
+            assert mcnemar(lost, won) == pytest.approx(theirs, rel=1e-9), (lost, won)
     assert mcnemar(40, 260) == pytest.approx(binomtest(40, 300, 0.5).pvalue, rel=1e-9)
 
 
@@ -214,6 +246,11 @@ def test_mcnemar_without_discordant_pairs_is_one() -> None:
 )
 def test_holm_by_hand(raw: list[float], adjusted: list[float]) -> None:
     assert holm(raw) == pytest.approx(adjusted)
+
+
+def test_holm_is_that_of_statsmodels() -> None:
+    for family in np.random.default_rng(15).random((50, 7)) ** 3:
+        assert holm(list(family)) == pytest.approx(multipletests(family, method="holm")[1])
 
 
 def test_holm_errs_in_one_family_of_twenty() -> None:
@@ -266,11 +303,22 @@ def test_a_loss_at_the_margin_is_seldom_called_kept() -> None:
 def test_intervals_of_retention_cover_the_truth() -> None:
     rng = np.random.default_rng(13)
     covered = 0
-    for _ in range(2000):
+    for _ in range(EXPERIMENTS):
         interval = retention_interval(*verdict_pairs(rng, 200, 0.8, 0.05, 0.03))
         assert interval is not None
         covered += interval.low <= 0.78 / 0.8 <= interval.high
-    assert 0.93 <= covered / 2000 <= 0.97
+    assert 0.93 <= covered / EXPERIMENTS <= 0.97
+
+
+@pytest.mark.parametrize("right", [0.3, 0.7])
+def test_intervals_of_accuracy_cover_the_truth(right: float) -> None:
+    rng = np.random.default_rng(16)
+    covered = 0
+    for _ in range(EXPERIMENTS):
+        interval = accuracy_interval(rng.random(164) < right)
+        assert interval is not None
+        covered += interval.low <= right <= interval.high
+    assert 0.93 <= covered / EXPERIMENTS <= 0.97
 
 
 def test_pairs_are_counted() -> None:
