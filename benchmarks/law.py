@@ -58,18 +58,25 @@ class Rule(NamedTuple):
         if known.kind == "exact":
             return f"exact, {self.drafts} draft"
         at = f", {known.at_temperature}, theta={known.theta:g}"
-        return f"fly {known.rule}{at}, {self.drafts} draft"
+        window = "" if known.window == WINDOW else f", window={known.window}"
+        return f"fly {known.rule}{at}{window}, {self.drafts} draft"
 
 
-def fly(rule: str, theta: float = 0.3, at_temperature: str = "native") -> VerifyConfig:
-    return VerifyConfig("fly", rule, theta, WINDOW, at_temperature)
+def fly(
+    rule: str, theta: float = 0.3, at_temperature: str = "native", window: int = WINDOW
+) -> VerifyConfig:
+    return VerifyConfig("fly", rule, theta, window, at_temperature)
 
 
+FLY_RULES = ("official", "paper", "vllm")
 RULES = [
     *(Rule(drafts, VerifyConfig(), True) for drafts in ("none", "sampled", "greedy", "tree")),
     Rule("sampled", fly("official", math.inf), True),
-    *(Rule("sampled", fly(rule), False) for rule in ("official", "paper", "vllm")),
-    *(Rule("greedy", fly(rule, 0.3, "best_of_two"), False) for rule in ("official", "vllm")),
+    *(Rule("sampled", fly(rule), False) for rule in FLY_RULES),
+    # The gate alone, the window alone.
+    Rule("sampled", fly("official", window=0), False),
+    Rule("sampled", fly("official", theta=0), False),
+    *(Rule("greedy", fly(rule, 0.3, "best_of_two"), False) for rule in FLY_RULES),
     Rule("greedy", fly("official", math.inf, "best_of_two"), False),
 ]
 

@@ -3,12 +3,12 @@
     python benchmarks/peers.py --target llama-8b [--draft llama-1b] [--new-tokens 128]
     python benchmarks/peers.py --target T.gguf --draft D.gguf --prompts prompts.jsonl --k 15
 
-Models are shapes of `flybench/engine/shapes.py` with random weights, or paths, in the type that they
-have (a GGUF file's is bf16 on a GPU). Peers: `generate`
-(dynamic cache; `--compiled` adds a static cache with compiled decoding), assisted generation (the
-same draft, k constant tokens, no stop on low confidence) and its prompt lookup. Ours: AR, SPD and
-lookup. Every way answers the same prompts, greedily; ratios of seconds per token are paired over
-the prompts, with 95 % bootstrap intervals. `benchmarks/prompts.py` writes prompts of a task.
+Models are shapes of `flybench/engine/shapes.py` with random weights, or paths, in the type that
+they have (a GGUF file's is bf16 on a GPU). Peers: `generate` (dynamic cache; `--compiled` adds a
+static cache with compiled decoding), assisted generation (the same draft, k constant tokens, no
+stop on low confidence) and its prompt lookup. Ours: AR, SPD and lookup. Every way answers the same
+prompts, greedily; ratios of seconds per token are paired over the prompts, with 95 % bootstrap
+intervals. `benchmarks/prompts.py` writes prompts of a task.
 """
 
 from __future__ import annotations

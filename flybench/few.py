@@ -2,7 +2,8 @@
 
 Below five, one event more or less moves a ratio by a fifth of its range or more, and a table of
 such figures invites comparison. Shares of samples and speed-ups stay: the first are read beside
-their number of samples, the second divide tokens and seconds.
+their number of samples, the second divide tokens and seconds. A speed-up without an interval, of
+one sample, is left out as well.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import pandas as pd
 from flybench.stats import Pairs
 
 FEWEST = 5
+INTERVAL = 2  # samples that an interval takes
+SAMPLES = "samples that both answered"
 # What is counted below the line of each figure.
 COUNTED = {
     "retention": "answers that AR solved",
@@ -23,6 +26,8 @@ COUNTED = {
     "accept_rate": "drafted tokens",
     "cost_ratio": "drafted tokens",
     "loose_improbable": "loose tokens",
+    "speedup_throughput": SAMPLES,
+    "speedup_latency": SAMPLES,
 }
 
 
@@ -34,6 +39,8 @@ def counts(row: Mapping[str, Any], samples: pd.DataFrame) -> dict[str, int]:
         "loose tokens": int(samples["loose"].sum()),
     }
     known = {what: count for what, count in found.items() if count}
+    if row["n_paired"]:
+        known[SAMPLES] = row["n_paired"]
     if row["pairs"] is not None:  # AR may have solved none
         pairs = Pairs(*row["pairs"])
         known["answers that AR solved"] = pairs.both + pairs.lost
@@ -49,7 +56,7 @@ def without_tiny_ratios(row: Mapping[str, Any], samples: pd.DataFrame) -> dict[s
     tiny = {
         name: known[what]
         for name, what in COUNTED.items()
-        if what in known and known[what] < FEWEST
+        if what in known and known[what] < (INTERVAL if what == SAMPLES else FEWEST)
     }
     kept = {**row, **dict.fromkeys(tiny), "too_few": tiny}
     if "retention" in tiny:

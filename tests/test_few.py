@@ -28,6 +28,15 @@ def test_ratios_over_a_handful_are_left_out_and_named(tmp_path: Path) -> None:
     assert ar["too_few"] == {}
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_speed_up_of_one_sample_has_no_interval_and_is_not_given(tmp_path: Path, n: int) -> None:
+    _, fly = rows = summarise(write_run(tmp_path / "run", n))
+    for name in ("speedup_throughput", "speedup_latency"):
+        assert (fly[name] is None) == (n == 1)
+        assert fly["too_few"].get(name) == (1 if n == 1 else None)
+    assert ("too few (n=1)" in headline(rows)) == (n == 1)
+
+
 @pytest.mark.parametrize("solved", [0, FEWEST - 1, FEWEST])
 def test_retention_needs_answers_that_ar_solved(tmp_path: Path, solved: int) -> None:
     rows = summarise(write_run(tmp_path / "run", 40, right=solved / 40))
