@@ -68,7 +68,8 @@ def converse(plan: Machinery, prompt: Prompt, decoder: Decoder, salt: str = "") 
         )
         text = plan.chat.answer(generation.ids, prompt.stop)
         loosened = [_spelled(plan, ids, generation, token) for token in generation.loosened]
-        answers.append(replace(generation, text=text, loosened=loosened))
+        begun = messages[-1]["content"] if messages[-1]["role"] == "assistant" else ""
+        answers.append(replace(generation, text=text, loosened=loosened, begun=begun))
     return answers
 
 

@@ -17,15 +17,16 @@ LAYOUT = re.compile(r"\s*|\s*([`#|]|[*~>=-]{2})[\s`#*|~>=-]*")
 LIST_MARKS = ("-", "*", "+", "•", "–")
 NAME = re.compile(r"[a-z][A-Z]|\w_|_\w|\w\.\w|\(\)|::")
 WORD = re.compile(r"[^\W\d]\w*")
+SHORTENED = re.compile(r"\w*'[a-z]+")  # an apostrophe of "it's", which quotes nothing
 QUOTES = set("\"'“”‘’«»")
 SIGNS = set("+−*/=%$€£¥°^<>≤≥±×÷")
 DASHES = ("-", "–")
 # Abbreviations as they are written: " Ms" is no millisecond.
-ABBREVIATIONS = ("mm", "cm", "km", "kg", "mg", "ml", "mL", "ms", "min", "Hz", "kW")
+ABBREVIATIONS = ("mm", "cm", "km", "kg", "mg", "ml", "mL", "ms", "Hz", "kW")
 UNITS = (
     *("inch", "inches", "feet", "foot", "yards", "mile", "miles", "metre", "metres", "meter"),
     *("meters", "centimetres", "centimeters", "kilometres", "kilometers", "litres", "liters"),
-    *("grams", "kilograms", "degrees", "hour", "hours", "minute", "minutes", "second", "seconds"),
+    *("grams", "kilograms", "degrees", "hour", "hours", "minute", "minutes", "seconds", "litre"),
     *("day", "days", "week", "weeks", "month", "months", "year", "years", "dollar", "dollars"),
     *("cent", "cents", "euro", "euros", "pounds", "percent"),
 )
@@ -38,10 +39,10 @@ NUMBERS = (
 NEGATIONS = (
     *("not", "no", "never", "none", "neither", "nor", "without", "cannot", "n't", "'t", "nothing"),
     *("nobody", "nowhere", "false", "isn", "aren", "wasn", "weren", "don", "doesn", "didn"),
-    *("won", "can't", "couldn", "wouldn", "shouldn", "haven", "hasn", "hadn", "mustn", "needn"),
+    *("couldn", "wouldn", "shouldn", "haven", "hasn", "hadn", "mustn", "needn"),
     # Of MGSM's other languages.
     *("nicht", "kein", "keine", "keinen", "nie", "niemals", "ohne", "nichts", "weder"),
-    *("pas", "jamais", "sans", "aucun", "aucune", "rien", "ไม่", "ไม่มี"),
+    *("jamais", "sans", "aucun", "aucune", "rien", "ไม่", "ไม่มี"),
 )
 FUNCTION_WORDS = (
     *("a", "an", "the", "this", "that", "these", "those", "and", "or", "but", "so", "then", "if"),
@@ -70,17 +71,17 @@ def classify(text: str, preferred: str, before: str | None = None, copied: bool 
     words = [word.lower().replace("’", "'") for word in written]
     if any(SPECIAL.fullmatch(word) for word in written):
         return "ending"
-    if any(char.isdigit() for part in both for char in part) or _any(words, NUMBERS):
+    if any(char.isdigit() for part in both for char in part) or _known(words, NUMBERS):
         return "digit"
     if any(LAYOUT.fullmatch(part) for part in both) or _marks_a_list(written, before):
         return "format"
-    if any(set(word) & SIGNS for word in words) or _any(written, DASHES + ABBREVIATIONS):
+    if any(set(word) & SIGNS for word in words) or _known(written, DASHES + ABBREVIATIONS):
         return "sign or unit"
-    if _any(words, UNITS):
+    if _known(words, UNITS):
         return "sign or unit"
-    if _any(words, NEGATIONS):
+    if _known(words, NEGATIONS) or any(word.endswith("n't") for word in words):
         return "negation"
-    if copied or any(set(part) & QUOTES for part in both):
+    if copied or any(set(word) & QUOTES and not SHORTENED.fullmatch(word) for word in words):
         return "quote or copy"
     if any(NAME.search(part) for part in both) or _names(written, before):
         return "identifier"
@@ -90,17 +91,18 @@ def classify(text: str, preferred: str, before: str | None = None, copied: bool 
 def continues_copy(ids: Sequence[int], preferred: int) -> bool:
     """Whether the last `COPIED` of `ids`, prompt and answer so far, stood there before, with
     `preferred` behind them."""
-    wanted = [*ids[-COPIED:], preferred]
-    return any(wanted == [*ids[at : at + COPIED + 1]] for at in range(len(ids) - COPIED))
+    last = list(ids[-COPIED:])
+    places = (at for at, token in enumerate(ids) if token == preferred and at >= COPIED)
+    return any(last == list(ids[at - COPIED : at]) for at in places)
 
 
-def _any(words: Sequence[str], known: Sequence[str]) -> bool:
+def _known(words: Sequence[str], known: Sequence[str]) -> bool:
     return any(word in known for word in words)
 
 
 def _marks_a_list(written: Sequence[str], before: str | None) -> bool:
     starts = before is not None and not before.rpartition("\n")[2].strip()
-    return starts and _any(written, LIST_MARKS)
+    return starts and _known(written, LIST_MARKS)
 
 
 def _names(written: Sequence[str], before: str | None) -> bool:
@@ -109,4 +111,5 @@ def _names(written: Sequence[str], before: str | None) -> bool:
         return False
     code = before.rpartition("```")[2]
     prose = "#" in code.rpartition("\n")[2] or code.count('"""') % 2 or "\n" not in code
-    return not prose and any(WORD.fullmatch(w) and not keyword.iskeyword(w) for w in written)
+    words = [word.lstrip("([{.,*") for word in written]
+    return not prose and any(WORD.fullmatch(w) and not keyword.iskeyword(w) for w in words)

@@ -50,7 +50,8 @@ def counts(row: Mapping[str, Any], samples: pd.DataFrame) -> dict[str, int]:
 def without_tiny_ratios(row: Mapping[str, Any], samples: pd.DataFrame) -> dict[str, Any]:
     """The row with None for ratios over fewer than `FEWEST`, which `too_few` names with the count.
 
-    A verdict on a retention that is not given is `not resolved`.
+    Of speed-ups alone two samples are enough, for an interval. A verdict on a retention that is
+    not given is `not resolved`.
     """
     known = counts(row, samples)
     tiny = {

@@ -120,14 +120,16 @@ def score_of(row: dict[str, Any]) -> Score:
 def _generation(turn: dict[str, Any]) -> Generation:
     """An answer; older records say nothing of what the target thought of loose tokens."""
     rounds = [Round(**round_) for round_ in turn["rounds"]]
-    loosened = [_loosened(token, turn["text"]) for token in turn.get("loosened", [])]
+    loosened = [_loosened(token, turn) for token in turn.get("loosened", [])]
     return _possible(Generation(**{**turn, "rounds": rounds, "loosened": loosened}))
 
 
-def _loosened(token: dict[str, Any], answer: str) -> Loosened:
+def _loosened(token: dict[str, Any], turn: dict[str, Any]) -> Loosened:
     found = Loosened(**{**token, "opinion": Opinion(**token["opinion"])})
-    before = None if found.start is None else answer[: found.start]
-    return replace(found, kind=classify(found.text, found.preferred_text, before, found.copied))
+    known = found.start is not None
+    before = turn.get("begun", "") + turn["text"][: found.start] if known else None
+    kind = classify(found.text, found.preferred_text, before, bool(found.copied))
+    return replace(found, kind=kind)
 
 
 def _possible(answer: Generation) -> Generation:

@@ -107,9 +107,9 @@ def _related(table: pd.DataFrame, above: str, below: str, inverse: bool = False)
     return figure._replace(a=figure.b, b=figure.a) if inverse else figure
 
 
-def _rate(table: pd.DataFrame, of: int, counted: str, among: str) -> Figure:
-    """How many `counted` there are `of` so many on both sides; they are few, and make no ratio."""
-    a, b = (ratio(of * table[f"{counted}_{s}"], table[f"{among}_{s}"]) for s in "ab")
+def _rate(table: pd.DataFrame, scale: int, counted: str, among: str) -> Figure:
+    """`counted` in so many `among` on both sides; they are few, and make no ratio."""
+    a, b = (ratio(scale * table[f"{counted}_{s}"], table[f"{among}_{s}"]) for s in "ab")
     return Figure(len(table), a, b)
 
 

@@ -21,9 +21,10 @@ class Prompt:
     """One sample of a task, before any model has seen it.
 
     `messages` is the conversation up to the first answer; a last one of the assistant is the
-    beginning of that answer, which the model continues. Each of `followups` is a further user
-    message, asked after the method's own previous answer. `references` are right answers, one a
-    turn, empty where the data have none; a judge reads them, the models never do.
+    beginning of that answer, which the model continues, and comes without followups. Each of
+    `followups` is a further user message, asked after the method's own previous answer.
+    `references` are right answers, one a turn, empty where the data have none; a judge reads them,
+    the models never do.
     """
 
     sample_id: str
@@ -39,16 +40,16 @@ class Prompt:
 class Loosened:
     """A token of an answer, at `place` from 0, that only a loose rule kept, and the target's
     opinion of it; the texts are the token's own and that of the target's favourite, `start` is how
-    many characters of the answer precede it (None in older records), and `copied` whether the
-    favourite would have gone on with a copy (False there). `kind` is its class, which no record
-    keeps: it is found anew whenever one is read."""
+    many characters of the answer precede it, and `copied` whether the favourite would have gone on
+    with a copy (both None in older records). `kind` is its class, which no record keeps: it is
+    found anew whenever one is read, and empty before."""
 
     place: int
     opinion: Opinion
     text: str = ""
     preferred_text: str = ""
     start: int | None = None
-    copied: bool = False
+    copied: bool | None = None
     kind: str = field(default="", compare=False)
 
 
@@ -57,7 +58,8 @@ class Generation:
     """One answer. `ids` are the kept tokens, an end-of-sequence id included; times in seconds.
 
     `traces` has drafted + 1 rows for every round, where a run keeps them; they have files of their
-    own, so that an answer that is read back from records has none.
+    own, so that an answer that is read back from records has none. `begun` is what the prompt made
+    the answer begin with, before its `text`.
     """
 
     prompt_tokens: int
@@ -71,6 +73,7 @@ class Generation:
     total_s: float
     loosened: list[Loosened] = field(default_factory=list)
     traces: list[RowTrace] = field(default_factory=list)
+    begun: str = ""
 
     @property
     def decode_s(self) -> float:

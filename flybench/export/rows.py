@@ -20,7 +20,8 @@ ROUND = {
 }
 LOOSENED = {
     **dict.fromkeys(("place", "start", "preferred", "rank"), INT),
-    **dict.fromkeys(("text", "preferred_text"), TEXT),
+    **dict.fromkeys(("text", "preferred_text", "kind"), TEXT),
+    "copied": TRUTH,
     **dict.fromkeys(("probability", "max_probability", "entropy"), REAL),
 }
 TURN = {

@@ -174,7 +174,7 @@ GLOSSARY: dict[str, Entry] = {
         "preferred and at the place: ending (one of them ends the answer), digit (number words "
         "too), format, sign or unit, negation, quote or copy (the favourite would have gone on "
         "with four tokens copied from the text before), identifier, function word, other; the "
-        "first that fits.",
+        "first that fits. Records of earlier versions lack places or copies.",
     ),
     "loose_improbable": Entry(
         "improbable loose tokens",
@@ -230,7 +230,8 @@ GLOSSARY: dict[str, Entry] = {
     "too_few": Entry(
         "too few",
         "",
-        f"Ratios that are not given, with the count below the line, fewer than {FEWEST}: "
+        f"Ratios that are not given, with the count below the line, fewer than {FEWEST}, of "
+        "samples fewer than 2: "
         + "; ".join(f"{name} ({what})" for name, what in COUNTED.items())
         + ".",
         digits=0,

@@ -21,7 +21,8 @@ LEAD = 40
 LISTED = 200
 PARTING = (
     "First token that differs (0 = the first), and AR's top-2 logit gap there: below "
-    f"{TIE_MARGIN:g} a tie that another order of additions can flip, else a real difference"
+    f"{TIE_MARGIN:g} a tie that another order of additions can flip, unless a loose rule kept the "
+    "other token; else a real difference"
 )
 FLIPS = {-1: "▼ lost", 1: "▲ won"}
 

@@ -17,6 +17,9 @@ def speed(run: Run, arm: Arm) -> Finding:
     if not n:
         text = f"No sample was finished by both AR and {name}, so no speed-up can be given."
         return Finding("open", "no baseline", text)
+    if row["speedup_latency"] is None:
+        text = f"One sample was finished by both AR and {name}, and one has no interval of speed."
+        return Finding("open", "speed not resolved, n too small", text)
     throughput, latency = (_times(row, f"speedup_{what}") for what in ("throughput", "latency"))
     first, second = (_direction(row[f"speedup_{what}_ci"]) for what in ("throughput", "latency"))
     verb = "looks" if n < TOO_SMALL else "is"

@@ -156,12 +156,12 @@ def _colours(text: str, item: Item) -> Reading:
 def _json(text: str, item: Item) -> Reading:
     """The first object; a value of another type is wrong (1 is not true), and so is a key twice."""
     start = text.find("{")
-    reader = json.JSONDecoder(object_pairs_hook=sorted)
+    reader = json.JSONDecoder(object_pairs_hook=lambda pairs: ("object", sorted(pairs)))
     try:
         found, length = reader.raw_decode(text[max(start, 0) :])
+        right = start >= 0 and repr(found) == repr(reader.decode(item.answer))
     except (ValueError, TypeError, RecursionError):
         return Reading(False)
-    right = start >= 0 and repr(found) == repr(reader.decode(item.answer))
     return Reading(right, text[start : start + length] if start >= 0 else None)
 
 

@@ -9,37 +9,44 @@ from __future__ import annotations
 
 from typing import Any
 
-from flybench.config import TaskConfig
+from flybench.config import TaskConfig, digest
 from flybench.core import Message
 from flybench.tasks.humaneval import HumanEvalTask
-from flybench.tasks.recipes import recipe_settings
+from flybench.tasks.programs import assembled
+from flybench.tasks.recipes import filled, recipe_settings
 
+RECIPE = "humaneval_instruct"
 FENCE = "```"
 
 
 class HumanEvalInstructTask(HumanEvalTask):
     """Prompts of lm-eval's recipe, and its way to read an answer."""
 
+    _missing = "nothing stands before the first fence"
+
     def __init__(self, config: TaskConfig) -> None:
         super().__init__(config)
-        recipe = recipe_settings(config)
+        recipe = recipe_settings(RECIPE)
         self._question, self._beginning = recipe["doc_to_text"], recipe["gen_prefix"]
         self._stop = tuple(recipe["generation_kwargs"]["until"])
 
+    @property
+    def data_sha256(self) -> str:
+        asked = [self._question, self._beginning, self._stop]
+        return digest([list(self._rows.values()), asked])
+
     def question(self, row: dict[str, Any]) -> str:
-        return _filled(self._question, row)
+        return filled(self._question, row)
 
     def messages(self, row: dict[str, Any]) -> tuple[Message, ...]:
-        beginning = {"role": "assistant", "content": _filled(self._beginning, row)}
+        beginning = {"role": "assistant", "content": filled(self._beginning, row)}
         return (*super().messages(row), beginning)
 
     def code(self, row: dict[str, Any], text: str) -> str | None:
-        """None where nothing stands before the fence, as when the model opens one of its own."""
+        """The function's body; None where the model opens a fence of its own."""
         body = text.split(FENCE)[0]
-        return f"{row['prompt']}{body}" if body.strip() else None
+        return body if body.strip() else None
 
-
-def _filled(template: str, row: dict[str, Any]) -> str:
-    from lm_eval.utils import apply_template
-
-    return str(apply_template(template, row))
+    def program(self, row: dict[str, Any], code: str) -> str:
+        whole = f"{row['prompt']}{code}"
+        return assembled(whole, row["test"], f"check({row['entry_point']})")

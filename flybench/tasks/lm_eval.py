@@ -77,13 +77,19 @@ class LmEvalTask(RecipeTask):
 
     def _metrics(self) -> tuple[list[str], list[str]]:
         """Metrics of which more is better: of every answer, and of all answers together."""
-        from lm_eval.api.metrics import mean, nanmean
+        from lm_eval.api import metrics
 
         better, how = self._task.higher_is_better(), self._task.aggregation()
         rows = self._task.config.metric_list or []
         names = [row["metric"] for row in rows if better[row["metric"]]]
-        own = [name for name in names if how.get(name) in (mean, nanmean)]
-        return own, [name for name in names if name not in own]
+        # A recipe's own way to add up may well be a mean; lm-eval's others, such as BLEU, are none.
+        means = (metrics.mean, metrics.nanmean)
+        of_all = [
+            name
+            for name in names
+            if how[name] not in means and how[name].__module__ == metrics.__name__
+        ]
+        return [name for name in names if name not in of_all], of_all
 
     def _of_all_answers(self) -> str:
         _, names = self._metrics()

@@ -25,6 +25,7 @@ class ProgramTask(RowTask, ABC):
     judged: Judged = "scored"
     runs_code = True
     _stop: tuple[str, ...] = ()
+    _missing = "no code block defines the function"
 
     def __init__(self, rows: dict[str, dict[str, Any]], max_new_tokens: int) -> None:
         self._rows = rows
@@ -47,7 +48,7 @@ class ProgramTask(RowTask, ABC):
         return ({"role": "user", "content": self.question(row)},)
 
     def code(self, row: dict[str, Any], text: str) -> str | None:
-        """The program in an answer's text; None if there is none."""
+        """The program in an answer's text, word for word; None if there is none."""
         return program_in(text, self.entry_point(row))
 
     def prompts(self, count: int | None = None) -> Sequence[Prompt]:
@@ -63,7 +64,7 @@ class ProgramTask(RowTask, ABC):
         row = row_of(self._rows, record)
         code = self.code(row, record.turns[-1].text)
         if code is None:
-            passed, reason = False, "no code block defines the function"
+            passed, reason = False, self._missing
         else:
             outcome = run_program(self.program(row, code))
             passed, reason = outcome.passed, f"{outcome.reason} {outcome.detail}".strip()

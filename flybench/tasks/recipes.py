@@ -61,9 +61,16 @@ def load_recipe(config: TaskConfig, left_out: Collection[str] = ()) -> tuple[Any
     return task, settings
 
 
-def recipe_settings(config: TaskConfig) -> dict[str, Any]:
-    """The settings of lm-eval's recipe for `config.name`; none of its code is read."""
-    return _read(_recipe_file(config))
+def recipe_settings(name: str) -> dict[str, Any]:
+    """The settings of lm-eval's recipe `name`; none of its code is read."""
+    return _read(_recipe_file(TaskConfig(name, "lm_eval")))
+
+
+def filled(template: str, row: Mapping[str, Any]) -> str:
+    """A template of a recipe with the fields of a row of its data."""
+    from lm_eval.utils import apply_template
+
+    return str(apply_template(template, row))
 
 
 def _read(recipe: Path) -> dict[str, Any]:

@@ -96,7 +96,10 @@ def test_values_of_json_keep_their_type(change: dict[str, object], right: int) -
 
 
 def test_a_key_of_json_comes_once() -> None:
-    item = Item("", "json", '{"open": true}')
+    item = Item("", "json", '{"open": true, "rooms": {}}')
+    assert READ["json"]('{"rooms": {}, "open": true}', item).right
+    assert not READ["json"]('{"rooms": [], "open": true}', item).right
+    assert not READ["json"]('{"open":' + "[" * 900 + "]" * 900 + "}", item).right
     assert not READ["json"]('{"open": false, "open": true}', item).right
 
 

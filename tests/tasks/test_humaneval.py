@@ -32,6 +32,9 @@ def fenced(row: dict, body: str) -> str:
 class Boxed(ast.NodeTransformer):
     """Every value that is returned, in a list of its own: near enough to look right."""
 
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        return node  # a helper inside
+
     def visit_Return(self, node: ast.Return) -> ast.Return:
         return ast.Return(ast.List([node.value or ast.Constant(None)], ast.Load()))
 
@@ -41,7 +44,7 @@ def mutated(row: dict) -> str:
     tree = ast.parse(row["prompt"] + row["canonical_solution"])
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == row["entry_point"]:
-            Boxed().visit(node)
+            Boxed().generic_visit(node)
     return f"```python\n{ast.unparse(ast.fix_missing_locations(tree))}\n```"
 
 

