@@ -10,7 +10,7 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
-from flybench import bandwidth, provenance
+from flybench import bandwidth, provenance, run
 from flybench.core import Generation
 from flybench.decode import StopRule
 from flybench.engine import placement
@@ -49,7 +49,8 @@ def frozen() -> None:
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands keep to one thread as well, any processor serves any type, and none is busy, which
-    takes half a second to see."""
+    takes half a second to see; a warm-up is short, since no test believes a timing."""
+    monkeypatch.setattr(run, "WARMUP_TOKENS", 2)
     monkeypatch.setattr(provenance, "busy_share", lambda: 0.0)
     monkeypatch.setattr(placement, "physical_cores", lambda: 1)
     monkeypatch.setattr(placement, "computes_natively", lambda dtype: True)
