@@ -9,13 +9,13 @@ from dataclasses import replace
 import torch
 from tqdm import tqdm
 
-from flybench.classes import continues_copy
 from flybench.config import MethodConfig
 from flybench.core import Generation, Loosened, Prompt, Record
 from flybench.decode import Decoder, StopRule
 from flybench.machinery import Machinery
 from flybench.measure import peak_memory_bytes, reset_peak_memory
 from flybench.ranks import world_size
+from flybench.token_classes import continues_copy
 
 
 def answer(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from flybench.classes import CLASSES
 from flybench.core import Loosened
+from flybench.token_classes import CLASSES
 
 OPENING = 8  # tokens of an answer that decide its form
 IMPROBABLE = 0.2  # of the favourite's probability

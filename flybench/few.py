@@ -16,8 +16,8 @@ import pandas as pd
 from flybench.stats import Pairs
 
 FEWEST = 5
-INTERVAL = 2  # samples that an interval takes
 SAMPLES = "samples that both answered"
+LEAST = {SAMPLES: 2}  # where it is not `FEWEST`: an interval takes two samples
 # What is counted below the line of each figure.
 COUNTED = {
     "retention": "answers that AR solved",
@@ -48,16 +48,16 @@ def counts(row: Mapping[str, Any], samples: pd.DataFrame) -> dict[str, int]:
 
 
 def without_tiny_ratios(row: Mapping[str, Any], samples: pd.DataFrame) -> dict[str, Any]:
-    """The row with None for ratios over fewer than `FEWEST`, which `too_few` names with the count.
+    """The row with None for ratios over fewer than `FEWEST` or `LEAST`, which `too_few` names with
+    the count.
 
-    Of speed-ups alone two samples are enough, for an interval. A verdict on a retention that is
-    not given is `not resolved`.
+    A verdict on a retention that is not given is `not resolved`.
     """
     known = counts(row, samples)
     tiny = {
         name: known[what]
         for name, what in COUNTED.items()
-        if what in known and known[what] < (INTERVAL if what == SAMPLES else FEWEST)
+        if what in known and known[what] < LEAST.get(what, FEWEST)
     }
     kept = {**row, **dict.fromkeys(tiny), "too_few": tiny}
     if "retention" in tiny:

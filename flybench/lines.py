@@ -12,7 +12,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
-from flybench.classes import classify
 from flybench.core import (
     CardState,
     FlybenchError,
@@ -24,6 +23,7 @@ from flybench.core import (
     Score,
     Telemetry,
 )
+from flybench.token_classes import classify
 
 Noun = TypeVar("Noun")
 DECIMALS = 6  # of every figure in a record: a microsecond, a millionth of a probability

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from flybench.audit import AUDIT, audit
-from flybench.classes import classify
 from flybench.core import Loosened, Opinion
+from flybench.token_classes import classify
 
 
 def loosened(place: int, probability: float, text: str = " big") -> Loosened:

@@ -22,7 +22,7 @@ def before_won_facts(run: Run, arm: Arm) -> Table | None:
 
 
 def _table(run: Run, arm: Arm, sign: int, right: str) -> Table | None:
-    if arm.row["loose_flips"] is None:
+    if arm.row["loose_flips"] is None:  # grades are no right or wrong
         return None
     pairs = run.paired(arm)
     flipped = pairs[np.sign(pairs["correct"] - pairs["correct_ar"]) == sign]

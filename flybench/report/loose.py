@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from flybench.classes import CLASSES
 from flybench.report.group import Group
 from flybench.report.tables import Cell, Column, Table, cell
 from flybench.report.text import number
+from flybench.token_classes import CLASSES
 
 FIGURES = (
     *("loose_improbable", "loose_opening", "loose_flips", "loose_harmful"),

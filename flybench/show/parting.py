@@ -32,8 +32,8 @@ def parting(
     if token < len(plain.margins):
         gap = plain.margins[token]
         loose = any(kept.place == token for kept in answer.loosened)
-        kind = "a near tie" if gap < TIE_MARGIN else "no tie"
-        kind += ", but a loose rule kept the other" if gap < TIE_MARGIN and loose else ""
+        near = "a near tie, but a loose rule kept the other" if loose else "a near tie"
+        kind = near if gap < TIE_MARGIN else "no tie"
         why = f"AR's two best tokens were {gap:.3g} apart there: {kind}"
     else:
         why = "AR's answer had ended"

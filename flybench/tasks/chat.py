@@ -90,6 +90,7 @@ class Chat:
 
 
 def _plain(messages: Sequence[Message]) -> str:
+    """Without a template; a begun answer stands apart from the question by one blank at least."""
     *earlier, last = messages
     lead, gap = {"assistant": " "}, {"system": "\n\n", "assistant": "\n\n"}
     text = "".join(lead.get(m["role"], "") + m["content"] + gap.get(m["role"], "") for m in earlier)

@@ -48,7 +48,7 @@ class ProgramTask(RowTask, ABC):
         return ({"role": "user", "content": self.question(row)},)
 
     def code(self, row: dict[str, Any], text: str) -> str | None:
-        """The program in an answer's text, word for word; None if there is none."""
+        """The program in an answer's text; None if there is none."""
         return program_in(text, self.entry_point(row))
 
     def prompts(self, count: int | None = None) -> Sequence[Prompt]:

@@ -1,9 +1,9 @@
 """How much harm a setting may do, estimated from the tokens that its replay lets through.
 
-Every loose token weighs by its class (`flybench.classes`, of texts alone, without their place): a
-digit may be the answer, a comma seldom is. The weights are judgement, set once and for all before
-anything was measured with them. What is loosened at an answer's opening counts apart, since it may
-change the form of all that follows.
+Every loose token weighs by its class (`flybench.token_classes`, of texts alone, without their
+place): a digit may be the answer, a comma seldom is. The weights are judgement, set once and for
+all before anything was measured with them. What is loosened at an answer's opening counts apart,
+since it may change the form of all that follows.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from flybench.audit import OPENING
-from flybench.classes import classify
 from flybench.config import MethodConfig
 from flybench.replay.rows import Rows
 from flybench.replay.walk import Rounds
+from flybench.token_classes import classify
 
 WEIGHTS = {
     **{"digit": 1.0, "sign or unit": 1.0, "negation": 1.0, "ending": 1.0},

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flybench.classes import CLASSES
+from flybench.token_classes import CLASSES
 from flybench.tune.risk import WEIGHTS, Risk
 from flybench.tune.search import _picked, front
 

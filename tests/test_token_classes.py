@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flybench.classes import CLASSES, classify, continues_copy
+from flybench.token_classes import CLASSES, classify, continues_copy
 
 CODE = "Here:\n\n```python\ndef total(xs):\n    "
 
