@@ -18,9 +18,7 @@ from torch import Tensor, nn
 from flybench.measure import cpu_line
 
 BLOCK = 32  # rows of a weight that are multiplied at a time
-SMALLEST = (
-    1 << 17
-)  # numbers of a weight; in smaller ones blocks cost a single row more than they save
+SMALLEST = 1 << 17  # numbers of a weight; below, blocks cost a single row more than they save
 # Numbers of rows of the input for which blocks are faster: on Intel's processors, on others with
 # several threads, and there with one.
 INTEL, OTHERS, ALONE = range(4, 16), range(1, 65), range(2, 65)
