@@ -18,13 +18,13 @@ from flybench.config import DraftConfig, MethodConfig, VerifyConfig
 from flybench.core import Decision, Draft, Generation, TargetView, Verdict
 from flybench.decode import StopRule
 from flybench.engine.base import CachedModel, Target
-from flybench.engine.eager import EagerModel, EagerTarget
+from flybench.engine.eager.model import EagerModel, EagerTarget
 from flybench.engine.eagle3.model import HeadModel
 from flybench.engine.graph.model import GraphModel
 from flybench.engine.graph.support import windowed
 from flybench.engine.graph.target import GraphTarget
-from flybench.engine.random_models import random_model
-from flybench.engine.shapes import random_weights, shape_config
+from flybench.engine.loading.random_models import random_model
+from flybench.engine.loading.shapes import random_weights, shape_config
 from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from flybench.train.head import new_head

@@ -23,16 +23,16 @@ import torch
 from agreement import GREEDY, PROMPT, agreement
 from measuring import machine, milliseconds, model_of
 
-from flybench.bandwidth import read_bandwidth
 from flybench.config import DraftConfig, MethodConfig
 from flybench.core import Draft, Generation
 from flybench.decode import StopRule
-from flybench.engine.footprint import footprint
+from flybench.distributed import join, rank
+from flybench.engine.cost.footprint import footprint
 from flybench.engine.graph.model import GraphModel
 from flybench.engine.graph.target import GraphTarget
-from flybench.engine.placement import resolve_device
+from flybench.engine.loading.placement import resolve_device
+from flybench.measure.roofline import read_bandwidth
 from flybench.methods import AR, build_decoder
-from flybench.ranks import join, rank
 from flybench.verify.fly import FlyVerifier
 
 CONTEXT = 256

@@ -5,7 +5,7 @@
 
 The measurement of `flybench latency`, without its configuration, table and plot: the line is what
 latency.json holds, and `flybench latency --acceptance RUN FILE` reads it. Names are those of
-`flybench/engine/shapes.py`.
+`flybench/engine/loading/shapes.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import sys
 import torch
 import transformers
 
+from flybench.analysis.latency.measure import measure
+from flybench.analysis.latency.pair import load_costed
 from flybench.config import (
     DraftConfig,
     EngineConfig,
@@ -25,11 +27,9 @@ from flybench.config import (
     ModelRef,
     VerifyConfig,
 )
-from flybench.engine.placement import resolve_device, use_threads
-from flybench.latency.measure import measure
-from flybench.latency.pair import load_costed
-from flybench.measure import Clock
-from flybench.ranks import rank
+from flybench.distributed import rank
+from flybench.engine.loading.placement import resolve_device, use_threads
+from flybench.measure.clock import Clock
 from flybench.sampling import Sampling
 
 

@@ -29,8 +29,8 @@ from transformers import PreTrainedModel
 
 from flybench.config import VerifyConfig
 from flybench.core import Branches, Draft, TargetView
-from flybench.engine.layer_skip import without_layers
-from flybench.engine.random_models import byte_tokenizer, random_model
+from flybench.engine.drafters.layer_skip import without_layers
+from flybench.engine.loading.random_models import byte_tokenizer, random_model
 from flybench.sampling import Sampling, draw
 from flybench.verify import build_verifier
 from flybench.verify.base import Verifier

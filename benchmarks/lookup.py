@@ -23,7 +23,7 @@ from torch import Tensor
 from flybench.draft.nested import NestedDrafter
 from flybench.engine.graph.capture import capture
 from flybench.engine.graph.model import GraphModel
-from flybench.engine.placement import resolve_device
+from flybench.engine.loading.placement import resolve_device
 
 LONGEST, SHORTEST, GUESS = 4, 1, 6
 

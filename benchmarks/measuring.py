@@ -10,13 +10,13 @@ import torch
 import transformers
 from numpy.typing import ArrayLike
 
+from flybench.analysis.latency.timing import Effort, time_calls
 from flybench.config import EngineConfig, ModelRef
-from flybench.engine.description import describe
-from flybench.engine.loading import load_model
-from flybench.engine.shapes import SHAPES, random_weights, shape_config
-from flybench.latency.timing import Effort, time_calls
-from flybench.measure import Clock, device_name
-from flybench.stats import Interval, bootstrap
+from flybench.engine.loading.description import describe
+from flybench.engine.loading.load import load_model
+from flybench.engine.loading.shapes import SHAPES, random_weights, shape_config
+from flybench.measure.clock import Clock, device_name
+from flybench.metrics.stats import Interval, bootstrap
 
 
 def machine(device: torch.device) -> dict[str, str]:

@@ -3,9 +3,9 @@
     python benchmarks/peers.py --target llama-8b [--draft llama-1b] [--new-tokens 128]
     python benchmarks/peers.py --target T.gguf --draft D.gguf --prompts prompts.jsonl --k 15
 
-Models are shapes of `flybench/engine/shapes.py` with random weights, or paths, in the type that
-they have (a GGUF file's is bf16 on a GPU). Peers: `generate` (dynamic cache; `--compiled` adds a
-static cache with compiled decoding), assisted generation (the same draft, k constant tokens, no
+Models are shapes of `flybench/engine/loading/shapes.py` with random weights, or paths, in the type
+that they have (a GGUF file's is bf16 on a GPU). Peers: `generate` (dynamic cache; `--compiled` adds
+a static cache with compiled decoding), assisted generation (the same draft, k constant tokens, no
 stop on low confidence) and its prompt lookup. Ours: AR, SPD and lookup. Every way answers the same
 prompts, greedily; ratios of seconds per token are paired over the prompts, with 95 % bootstrap
 intervals. `benchmarks/prompts.py` writes prompts of a task.
@@ -26,16 +26,16 @@ from measuring import machine, model_of
 from tqdm import tqdm
 from transformers import PreTrainedModel
 
-from flybench.bandwidth import read_bandwidth
 from flybench.config import DraftConfig, EngineConfig, MethodConfig
 from flybench.decode import StopRule
-from flybench.engine.footprint import footprint
-from flybench.engine.loading import on_engine
-from flybench.engine.placement import resolve_device
-from flybench.measure import Clock
+from flybench.engine.cost.footprint import footprint
+from flybench.engine.loading.load import on_engine
+from flybench.engine.loading.placement import resolve_device
+from flybench.measure.clock import Clock
+from flybench.measure.roofline import read_bandwidth
 from flybench.methods import AR, build_decoder
+from flybench.metrics.stats import bootstrap
 from flybench.sampling import Sampling
-from flybench.stats import bootstrap
 
 Answer = Callable[[list[int]], list[int]]
 Measured = list[tuple[int, float]]

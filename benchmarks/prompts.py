@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import sys
 
-from flybench.compose import cells, parse_request
-from flybench.plan import make_plan
+from flybench.config.compose import cells, parse_request
+from flybench.run.plan import make_plan
 
 
 def main() -> int:

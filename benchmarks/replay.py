@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from flybench.compose import cells, parse_request
+from flybench.analysis.replay.grid import recorded_config, replay
+from flybench.analysis.replay.settings import grid
 from flybench.config import RunConfig
+from flybench.config.compose import cells, parse_request
 from flybench.core import ACCEPTED_FATES, FATE_CODES, Fate, Generation, Record, Round, RowTrace
-from flybench.provenance import write_config
-from flybench.records import RunFolder
-from flybench.replay.grid import recorded_config, replay
-from flybench.replay.settings import grid
-from flybench.traces import write_traces
+from flybench.records.folder import RunFolder
+from flybench.records.traces import write_traces
+from flybench.run.provenance import write_config
 from flybench.verify.base import match_fates
 
 TOKENS, WORDS = 300, 50_000

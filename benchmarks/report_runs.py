@@ -10,8 +10,8 @@ import json
 import random
 from pathlib import Path
 
-from flybench.records import RunFolder
-from flybench.tokens import PIECES
+from flybench.records.folder import RunFolder
+from flybench.records.token_texts import PIECES
 
 VOCABULARY, K, PARTED = 5000, 15, 0.6
 METHODS = (

@@ -20,9 +20,9 @@ import numpy as np
 import torch
 from measuring import machine, mean_ratio, milliseconds
 
-from flybench.engine.eager import EagerModel
-from flybench.engine.shapes import random_weights, shape_config
-from flybench.measure import physical_cores
+from flybench.engine.eager.model import EagerModel
+from flybench.engine.loading.shapes import random_weights, shape_config
+from flybench.measure.clock import physical_cores
 
 CPU = torch.device("cpu")
 CONTEXT = 256

@@ -3,8 +3,8 @@
     python benchmarks/thin.py [--shape qwen2.5-0.5b] [--threads N] [--repeats 15]
 
 Passes of random fp32 weights by the number of their rows, with every linear layer as PyTorch has it
-and in blocks (`flybench/engine/thin.py`), in turn: plain ÷ blocks for each number, above 1 where
-blocks are faster, with its interval over pairs.
+and in blocks (`flybench/engine/eager/thin.py`), in turn: plain ÷ blocks for each number, above 1
+where blocks are faster, with its interval over pairs.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy as np
 import torch
 from measuring import machine, mean_ratio
 
-from flybench.engine import thin
-from flybench.engine.eager import EagerModel
-from flybench.engine.shapes import random_weights, shape_config
-from flybench.measure import physical_cores
+from flybench.engine.eager import thin
+from flybench.engine.eager.model import EagerModel
+from flybench.engine.loading.shapes import random_weights, shape_config
+from flybench.measure.clock import physical_cores
 
 CPU = torch.device("cpu")
 CONTEXT = 256

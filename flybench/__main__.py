@@ -2,6 +2,6 @@
 
 import sys
 
-from flybench.cli import main
+from flybench.cli.main import main
 
 sys.exit(main())

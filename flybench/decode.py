@@ -16,7 +16,7 @@ import torch
 from flybench.core import Decision, Finish, Generation, Loosened, Round
 from flybench.draft.base import Drafter
 from flybench.engine.base import Target
-from flybench.measure import Clock, Mark
+from flybench.measure.clock import Clock, Mark
 from flybench.sampling import Sampling
 from flybench.verify.base import Verifier
 

@@ -7,7 +7,7 @@ from flybench.decode import Decoder
 from flybench.draft import build_drafter
 from flybench.engine.base import CachedModel, Target
 from flybench.engine.eagle3.model import HeadModel
-from flybench.measure import Clock
+from flybench.measure.clock import Clock
 from flybench.sampling import Sampling
 from flybench.verify import build_verifier
 from flybench.verify.tracing import TracingVerifier

@@ -10,13 +10,15 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
-from flybench import bandwidth, provenance, run
 from flybench.core import Generation
 from flybench.decode import StopRule
-from flybench.engine import placement
-from flybench.engine.eager import EagerTarget
-from flybench.engine.random_models import byte_tokenizer
+from flybench.engine.eager.model import EagerTarget
+from flybench.engine.loading import placement
+from flybench.engine.loading.random_models import byte_tokenizer
+from flybench.measure import roofline as bandwidth
 from flybench.methods import AR, build_decoder
+from flybench.run import provenance
+from flybench.run import runner as run
 from flybench.sampling import Sampling
 from tests.reference import toys
 

@@ -19,9 +19,9 @@ from flybench.core import Generation, Verdict
 from flybench.decode import Decoder, StopRule
 from flybench.draft.base import Drafter
 from flybench.engine.base import CachedModel, Drawn, ReadPass
-from flybench.engine.eager import EagerModel, EagerTarget
-from flybench.engine.layer_skip import without_layers
-from flybench.measure import Clock
+from flybench.engine.drafters.layer_skip import without_layers
+from flybench.engine.eager.model import EagerModel, EagerTarget
+from flybench.measure.clock import Clock
 from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from flybench.verify.base import Verifier

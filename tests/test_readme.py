@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flybench.cli import main
+from flybench.cli.main import main
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"(?:^    .*\n|^\n)+", re.MULTILINE)

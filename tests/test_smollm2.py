@@ -11,9 +11,9 @@ import pytest
 
 from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelRef, VerifyConfig
 from flybench.decode import StopRule
-from flybench.engine.description import ModelInfo, describe, describe_pair
 from flybench.engine.eagle3.checkpoint import find_head, save_head
-from flybench.engine.loading import Pair, load_model, load_pair
+from flybench.engine.loading.description import ModelInfo, describe, describe_pair
+from flybench.engine.loading.load import Pair, load_model, load_pair
 from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from flybench.tasks.chat import Chat
@@ -43,7 +43,7 @@ def info() -> ModelInfo:
 
 @pytest.fixture(scope="module")
 def loaded() -> tuple[Pair, list[int]]:
-    from flybench.compose import cells, parse_request
+    from flybench.config.compose import cells, parse_request
 
     (config,) = cells(parse_request(["model=smollm2"]))
     target, draft, vocab = describe_pair(config.model, with_draft=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from flybench.checks import allow, positive
+from flybench.config.checks import allow, positive
 from flybench.sampling import Sampling
 
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from flybench.checks import MANY, allow, positive
+from flybench.config.checks import MANY, allow, positive
 from flybench.core import FlybenchError
 
 KINDS = ("none", "openai", "local")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from flybench.checks import allow, named, positive
+from flybench.config.checks import allow, named, positive
 from flybench.core import FlybenchError
 
 DRAFT_MODEL_KINDS = ("model", "nested")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from flybench.checks import allow, named, positive
+from flybench.config.checks import allow, named, positive
 from flybench.core import FlybenchError
 
 

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar
 
-from flybench.checks import MANY, build, positive
+from flybench.config.checks import MANY, build, positive
 from flybench.config.engine import EngineConfig, SamplingConfig
 from flybench.config.judge import JudgeConfig
 from flybench.config.method import BASELINE, REPEAT, MethodConfig

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flybench.core import FlybenchError
-from flybench.records import RunFolder
+from flybench.records.folder import RunFolder
 
 
 def write_report(runs: Sequence[RunFolder], out: Path) -> Path:
@@ -28,10 +28,10 @@ def write_report(runs: Sequence[RunFolder], out: Path) -> Path:
     if not runs:
         raise FlybenchError("There is no run to report: give at least one folder of results/.")
     from flybench.report import layout
-    from flybench.report.comma import comma
-    from flybench.report.latex import latex
     from flybench.report.page import page
     from flybench.report.run import load
+    from flybench.report.tables.comma import comma
+    from flybench.report.tables.latex import latex
 
     content = page(load(runs))
     figures, tables = out / "figures", out / "tables"

@@ -21,10 +21,10 @@ import pandas as pd
 
 from flybench.config import BASELINE
 from flybench.core import Generation, Record
-from flybench.divergence import partings
+from flybench.metrics.divergence import partings
+from flybench.records.token_texts import pieces_of, token_fates, vocabulary
 from flybench.report.run import Arm, Run
-from flybench.report.text import visible
-from flybench.tokens import pieces_of, token_fates, vocabulary
+from flybench.text import visible
 
 CHUNK = 8  # samples whose answers are decoded together
 BREAK = "\x1f"  # between the pieces of an answer; no visible text holds it

@@ -12,10 +12,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from flybench.report.glossary import GLOSSARY
+from flybench.metrics.glossary import GLOSSARY
 from flybench.report.inspector import script_hash
 from flybench.report.page import Page
-from flybench.report.text import markdown, preformatted, visible
+from flybench.text import markdown, preformatted, visible
 
 SECTIONS = {
     "verdict": "Is it faster, and is it as accurate?",

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flybench.config import BASELINES
-from flybench.records import RunFolder
-from flybench.summary import Row
+from flybench.metrics.summary import Row
+from flybench.records.folder import RunFolder
 
 Place = tuple[int, str]
 SYMBOLS = {"theta": "θ", "window": "W", "k": "K"}

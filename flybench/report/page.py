@@ -5,27 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from flybench.report import (
+from flybench.report import figures, inspector
+from flybench.report.findings import floor, judging
+from flybench.report.findings.conclusion import Conclusion, conclusion
+from flybench.report.findings.verdict import Verdict, verdicts
+from flybench.report.group import Group, groups
+from flybench.report.plot import Plot
+from flybench.report.run import Arm, Run
+from flybench.report.tables import (
     across,
     cards,
     costs,
     family,
-    figures,
-    floor,
     harm,
-    inspector,
-    judging,
     loose,
     overview,
     provenance,
     samples,
 )
-from flybench.report.conclusion import Conclusion, conclusion
-from flybench.report.group import Group, groups
-from flybench.report.plot import Plot
-from flybench.report.run import Arm, Run
-from flybench.report.tables import Table
-from flybench.report.verdict import Verdict, verdicts
+from flybench.report.tables.table import Table
 
 NO_CARD = "No card was read: only NVIDIA's tell of clocks and energy, and old records do not."
 

@@ -12,12 +12,12 @@ import pandas as pd
 
 from flybench.config import BASELINES, REPEAT
 from flybench.core import Record, Score
-from flybench.frames import card_frame, round_frame, sample_frame
-from flybench.lines import Known
-from flybench.records import Key, RunFolder
+from flybench.metrics.frames import card_frame, round_frame, sample_frame
+from flybench.metrics.stats import holm
+from flybench.metrics.summary import Row, summarise
+from flybench.records.folder import Key, RunFolder
+from flybench.records.jsonl import Known
 from flybench.report.names import arm_names
-from flybench.stats import holm
-from flybench.summary import Row, summarise
 
 
 class Common(NamedTuple):

@@ -13,9 +13,9 @@ from flybench.tasks.fragile import FragileTask
 from flybench.tasks.gsm8k import Gsm8kTask
 from flybench.tasks.humaneval import HumanEvalTask
 from flybench.tasks.humaneval_instruct import HumanEvalInstructTask
-from flybench.tasks.lm_eval import LmEvalTask
-from flybench.tasks.mbpp import MbppTask
-from flybench.tasks.mbpp_plus import MbppPlusTask
+from flybench.tasks.lm_eval.task import LmEvalTask
+from flybench.tasks.mbpp.mbpp import MbppTask
+from flybench.tasks.mbpp.mbpp_plus import MbppPlusTask
 from flybench.tasks.niah import NiahTask
 
 KINDS: dict[str, Callable[[TaskConfig], Task]] = {

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from flybench.core import Record, Score
 from flybench.tasks.base import row_of
-from flybench.tasks.recipe_task import RecipeTask
+from flybench.tasks.lm_eval.recipe_task import RecipeTask
 
 LIST = re.compile(r"\[([^\[\]]*)\]")
 FACT = re.compile(r"\(([^()]*)\)")

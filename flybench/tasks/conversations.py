@@ -2,7 +2,7 @@
 
 MT-Bench: 80 questions of two turns, from `task.path=` (question.jsonl) or the hub. Spec-Bench: 480
 questions of six subtasks, of which MT-Bench is one, from `task.path=` alone. No rule can score such
-answers: a model does (`flybench/judge`), or else accuracy stays empty and the report says so.
+answers: a model does (`flybench/score/judge`), or else accuracy stays empty and the report says so.
 """
 
 from __future__ import annotations

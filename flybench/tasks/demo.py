@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from flybench.checks import allow
 from flybench.config import TaskConfig
+from flybench.config.checks import allow
 from flybench.core import FlybenchError, Prompt, Record, Score
-from flybench.sandbox import run_program
-from flybench.tasks.answers import as_number, contains_words, last_number
+from flybench.sandbox.execute import run_program
 from flybench.tasks.base import Judged, RowTask, row_of
-from flybench.tasks.code import program_in
+from flybench.tasks.extract.answers import as_number, contains_words, last_number
+from flybench.tasks.extract.code import program_in
 from flybench.tasks.programs import assembled
 from flybench.tasks.sources import by_id, local_file, package_file, read_rows
 

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from flybench.config import TaskConfig
 from flybench.core import Prompt, Record, Score
-from flybench.tasks.answers import as_number, last_number, last_number_text
 from flybench.tasks.base import Judged, RowTask, row_of
+from flybench.tasks.extract.answers import as_number, last_number, last_number_text
 
 EACH = 30  # items of a group
 COLOURS = ("red", "blue", "green", "white", "black", "yellow", "orange", "purple")

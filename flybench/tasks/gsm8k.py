@@ -11,10 +11,10 @@ from pathlib import Path
 
 from flybench.config import TaskConfig
 from flybench.core import FlybenchError, Record, Score
-from flybench.tasks.answers import as_number, last_number
 from flybench.tasks.base import row_of
-from flybench.tasks.lm_eval import filtered
-from flybench.tasks.recipe_task import RecipeTask
+from flybench.tasks.extract.answers import as_number, last_number
+from flybench.tasks.lm_eval.recipe_task import RecipeTask
+from flybench.tasks.lm_eval.task import filtered
 
 FILTERS = {"strict-match": "strict", "flexible-extract": "flexible"}
 INVALID = "[invalid]"

@@ -12,8 +12,8 @@ from typing import Any
 from flybench.config import TaskConfig, digest
 from flybench.core import Message
 from flybench.tasks.humaneval import HumanEvalTask
+from flybench.tasks.lm_eval.recipes import filled, recipe_settings
 from flybench.tasks.programs import assembled
-from flybench.tasks.recipes import filled, recipe_settings
 
 RECIPE = "humaneval_instruct"
 FENCE = "```"

@@ -9,9 +9,9 @@ from itertools import islice
 from typing import Any
 
 from flybench.core import Message, Prompt, Record, Score
-from flybench.sandbox import run_program
+from flybench.sandbox.execute import run_program
 from flybench.tasks.base import Judged, RowTask, row_of
-from flybench.tasks.code import program_in
+from flybench.tasks.extract.code import program_in
 
 FUTURE = re.compile(r"^from __future__ import [^\n]*\n", re.MULTILINE)
 IMPORTED = (

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from flybench.engine.drafters.layer_skip import with_layers
 from flybench.engine.eagle3.taps import Taps
-from flybench.engine.layer_skip import with_layers
 from flybench.train.corpus import Batch
 from flybench.train.laws import soft_loss, teach
 from flybench.train.optimise import Seen

@@ -10,13 +10,13 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
-from flybench.checks import positive
 from flybench.config import DraftConfig, MethodConfig
+from flybench.config.checks import positive
 from flybench.core import FlybenchError
 from flybench.decode import Decoder
-from flybench.engine.borrowed import borrow, read_layers, save_layers
-from flybench.engine.eager import EagerModel, EagerTarget
-from flybench.engine.trimmed import trim_output
+from flybench.engine.drafters.borrowed import borrow, read_layers, save_layers
+from flybench.engine.drafters.trimmed import trim_output
+from flybench.engine.eager.model import EagerModel, EagerTarget
 from flybench.methods import build_decoder
 from flybench.sampling import Sampling
 from flybench.train.corpus import Sample

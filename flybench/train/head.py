@@ -11,17 +11,17 @@ import torch
 from torch import Tensor, nn
 from transformers import LlamaConfig, PreTrainedModel
 
-from flybench.checks import positive
+from flybench.config.checks import positive
 from flybench.core import FlybenchError
 from flybench.decode import Decoder
 from flybench.draft.eagle3 import Eagle3Drafter, Shape
-from flybench.engine.eager import EagerModel, EagerTarget
+from flybench.engine.cost.footprint import head_width
+from flybench.engine.eager.model import EagerModel, EagerTarget
 from flybench.engine.eagle3.checkpoint import load_head, save_head
 from flybench.engine.eagle3.head import Eagle3Head, HeadConfig
 from flybench.engine.eagle3.layout import default_taps
 from flybench.engine.eagle3.model import HeadModel
-from flybench.engine.footprint import head_width
-from flybench.measure import Clock
+from flybench.measure.clock import Clock
 from flybench.sampling import Sampling
 from flybench.train.corpus import Sample
 from flybench.train.eagle3 import HeadLesson

@@ -16,7 +16,7 @@ from torch import nn
 from tqdm import tqdm
 from transformers import PreTrainedModel
 
-from flybench.checks import positive, share
+from flybench.config.checks import positive, share
 from flybench.core import FlybenchError
 from flybench.decode import Decoder, StopRule
 from flybench.train.corpus import Sample, batches, split

@@ -16,7 +16,7 @@ from flybench.draft.eagle3 import PIECES, Eagle3Drafter, Shape
 from flybench.engine.base import Target
 from flybench.engine.eagle3 import model as model_module
 from flybench.engine.eagle3.model import HeadModel
-from flybench.measure import Clock
+from flybench.measure.clock import Clock
 from flybench.methods import build_decoder
 from flybench.sampling import Sampling
 from flybench.verify.exact import ExactVerifier

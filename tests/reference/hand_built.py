@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flybench.core import CardState, Finish, Generation, Record, Round, Score, Telemetry
-from flybench.records import RunFolder
+from flybench.records.folder import RunFolder
 
 PROVENANCE: dict[str, Any] = {
     "model": "tiny", "task": "sums", "retention_margin": 0.01, "device": "a CPU", "engine": "eager",

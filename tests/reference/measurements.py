@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from flybench.analysis.latency.pair import ROLES, CostedModel, CostedPair
+from flybench.analysis.latency.points import BASE, Point
 from flybench.config import EngineConfig
-from flybench.engine.demand import Demand
-from flybench.latency.pair import ROLES, CostedModel, CostedPair
-from flybench.latency.points import BASE, Point
-from flybench.measure import Clock, Mark
+from flybench.engine.cost.demand import Demand
+from flybench.measure.clock import Clock, Mark
 from tests.reference import toys
 
 

@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 
 import torch
 
-from flybench.ranks import join
+from flybench.distributed import join
 
 
 def _be(rank: int, port: int, work: Callable[[], None], parent: Connection) -> None:

@@ -15,11 +15,11 @@ from transformers import LlamaConfig, PreTrainedModel
 from flybench.core import Decision, Draft, TargetView
 from flybench.draft.base import Drafter
 from flybench.engine.base import DraftPass, ReadPass
-from flybench.engine.eager import EagerModel, EagerTarget, draft_by_steps, read_once
+from flybench.engine.eager.model import EagerModel, EagerTarget, draft_by_steps, read_once
 from flybench.engine.eagle3.head import Eagle3Head, HeadConfig
 from flybench.engine.graph.model import GraphModel
 from flybench.engine.graph.target import GraphTarget
-from flybench.engine.random_models import byte_tokenizer, random_model
+from flybench.engine.loading.random_models import byte_tokenizer, random_model
 from flybench.sampling import Sampling
 
 ANSWER_TOKENS = 120  # of plain answers that others are compared with

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from flybench.core import Generation, Loosened, Opinion
-from flybench.records import RunFolder
-from flybench.tokens import PIECES, token_fates
+from flybench.records.folder import RunFolder
+from flybench.records.token_texts import PIECES, token_fates
 from tests.report.synthetic import PROVENANCE, write_run
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e\u200b"

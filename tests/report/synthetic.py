@@ -9,7 +9,7 @@ from typing import Any
 
 from flybench.config import BASELINES
 from flybench.core import Generation, Record, Round, Score, Telemetry
-from flybench.records import RunFolder
+from flybench.records.folder import RunFolder
 
 K = 8
 PROVENANCE: dict[str, Any] = {

@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from flybench.records import RunFolder
+from flybench.records.folder import RunFolder
 from flybench.report.inspector import BREAK, CHUNK, blocks
 from flybench.report.run import load
 from tests.report.spelled import WORDS, write_spelled

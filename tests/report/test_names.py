@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flybench.records import RunFolder
+from flybench.records.folder import RunFolder
 from flybench.report.group import groups
 from flybench.report.run import load
 from tests.report.synthetic import write_run

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from flybench.core import FlybenchError
-from flybench.records import RunFolder
+from flybench.records.folder import RunFolder
 from flybench.report import write_report
 from tests.report.parsing import Page
 from tests.report.synthetic import write_run

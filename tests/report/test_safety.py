@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from flybench.records import RunFolder
+from flybench.records.folder import RunFolder
 from flybench.report import write_report
-from flybench.report.text import markdown, preformatted, visible
+from flybench.text import markdown, preformatted, visible
 from tests.report.parsing import Page
 from tests.report.synthetic import write_run
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from flybench.core import FlybenchError
-from flybench.engine.random_models import byte_tokenizer
+from flybench.engine.loading.random_models import byte_tokenizer
 from flybench.tasks.chat import Chat
 
 HELLO = [{"role": "user", "content": "Hello"}]

@@ -10,7 +10,7 @@ import torch
 
 from flybench.core import FlybenchError
 from flybench.decode import StopRule
-from flybench.engine.eager import EagerTarget
+from flybench.engine.eager.model import EagerTarget
 from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from flybench.train.answers import BatchAnswerer, answer_all, by_length

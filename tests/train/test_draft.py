@@ -11,8 +11,8 @@ from transformers import PreTrainedModel
 
 from flybench.core import FlybenchError
 from flybench.decode import StopRule
-from flybench.engine.borrowed import read_layers
-from flybench.engine.eager import EagerTarget
+from flybench.engine.drafters.borrowed import read_layers
+from flybench.engine.eager.model import EagerTarget
 from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from flybench.train.card import draft_card, publish

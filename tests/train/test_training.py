@@ -13,7 +13,7 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from flybench.decode import StopRule
-from flybench.engine.eager import EagerModel, EagerTarget
+from flybench.engine.eager.model import EagerModel, EagerTarget
 from flybench.engine.eagle3.head import Eagle3Head
 from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling

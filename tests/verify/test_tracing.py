@@ -11,7 +11,7 @@ import torch
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
 from flybench.core import Draft, Generation, RowTrace, TargetView
 from flybench.decode import Decoder, StopRule
-from flybench.engine.eager import EagerTarget
+from flybench.engine.eager.model import EagerTarget
 from flybench.engine.graph.target import GraphTarget
 from flybench.methods import build_decoder
 from flybench.sampling import Sampling

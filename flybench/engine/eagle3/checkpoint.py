@@ -17,7 +17,7 @@ from flybench.config import ModelRef
 from flybench.core import FlybenchError
 from flybench.engine.eagle3.head import Eagle3Head, HeadConfig
 from flybench.engine.eagle3.layout import head_config
-from flybench.engine.source import MODEL_FILES, Source, fingerprint, local_folder, locate
+from flybench.engine.loading.source import MODEL_FILES, Source, fingerprint, local_folder, locate
 
 Tensors = dict[str, Tensor]
 # What checkpoints may carry and a head does not need.

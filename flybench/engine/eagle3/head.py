@@ -20,7 +20,7 @@ from transformers.models.llama.modeling_llama import (
     apply_rotary_pos_emb,
 )
 
-from flybench.engine.footprint import head_width
+from flybench.engine.cost.footprint import head_width
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Attention of queries [B, H, T, D] with keys and values [B, KV, T, D] → [B, T, H · D]."""

@@ -9,15 +9,15 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from flybench.engine.cost.footprint import Footprint, stored_bytes
+from flybench.engine.eager.thin import thin_products
 from flybench.engine.eagle3.attention import Behind, Masked
 from flybench.engine.eagle3.head import Attend, Eagle3Head
-from flybench.engine.footprint import Footprint, stored_bytes
 from flybench.engine.graph.capture import compiles
 from flybench.engine.graph.forward import SPLIT
 from flybench.engine.graph.layers import run_module
 from flybench.engine.graph.linears import rewire_linears
 from flybench.engine.kernels.linear import MAX_ROWS
-from flybench.engine.thin import thin_products
 
 
 class HeadModel:

@@ -1,4 +1,4 @@
-"""One model at one batch size on the graph engine, to be costed (`flybench.engine.bench`)."""
+"""One model at one batch size on the graph engine, to be costed (`flybench.engine.cost.bench`)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from flybench.engine.footprint import head_width
+from flybench.engine.cost.footprint import head_width
 from flybench.engine.graph.capture import compiles
 from flybench.engine.graph.linears import rewire_linears
 from flybench.engine.kernels.attention import attend

@@ -16,8 +16,8 @@ from torch.distributed.tensor import DTensor
 from transformers import PreTrainedModel
 
 from flybench.core import FlybenchError
-from flybench.engine.footprint import head_width
-from flybench.ranks import rank, world_size
+from flybench.distributed import rank, world_size
+from flybench.engine.cost.footprint import head_width
 
 COLUMNS = {"colwise"}
 ROWS = {"rowwise"}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from flybench.metrics.stats import Floats
 from flybench.report.figures.series import Looks, left_out, overlaid
 from flybench.report.group import Group, with_rounds
 from flybench.report.plot import Axes, Plot, Theme, legend_below, plot
 from flybench.report.run import Arm
-from flybench.report.text import number
-from flybench.stats import Floats
+from flybench.text import number
 
 
 def lengths(group: Group, looks: Looks) -> Plot | None:

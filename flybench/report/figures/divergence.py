@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from flybench.divergence import partings
+from flybench.metrics.divergence import partings
+from flybench.metrics.stats import Floats
 from flybench.report.figures.series import Looks, left_out, overlaid
 from flybench.report.group import Group
 from flybench.report.plot import Axes, Plot, Theme, legend_below, plot
 from flybench.report.run import Arm, Run
-from flybench.report.text import number, percent
-from flybench.stats import Floats
+from flybench.text import number, percent
 
 
 def divergence(group: Group, looks: Looks) -> Plot | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from flybench.core import Fate
+from flybench.metrics.stats import Floats
 from flybench.report.figures.series import Looks, left_out, overlaid
 from flybench.report.group import Group, with_rounds
 from flybench.report.plot import Axes, Plot, Theme, legend_below, plot
 from flybench.report.run import Arm
-from flybench.report.text import number, percent
-from flybench.stats import Floats
+from flybench.text import number, percent
 
 HUES = {
     Fate.LOOSE: "orange",

@@ -12,7 +12,7 @@ from flybench.report.group import Group
 from flybench.report.names import SYMBOLS, settings_of
 from flybench.report.plot import Axes, Draw, Plot, Theme, panels
 from flybench.report.run import Arm
-from flybench.report.text import number
+from flybench.text import number
 
 AXES = ("verify.theta", "verify.window", "k")
 FIGURES = {

@@ -9,7 +9,7 @@ from flybench.report.figures.series import Looks
 from flybench.report.group import Group
 from flybench.report.plot import Axes, Plot, Theme, legend_below, plot
 from flybench.report.run import Arm
-from flybench.report.text import number, percent
+from flybench.text import number, percent
 
 SPEEDUP = "speedup_latency"
 Point = tuple[float, float]

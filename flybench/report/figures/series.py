@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from flybench.report.group import Group
 from flybench.report.plot import Theme
 from flybench.report.run import Arm
-from flybench.report.text import one_line
+from flybench.text import one_line
 
 HUES = ("blue", "orange", "green", "purple", "red", "grey")
 MARKERS = "osD^vP*X"

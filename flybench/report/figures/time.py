@@ -8,7 +8,7 @@ from flybench.report.figures.series import Looks
 from flybench.report.group import Group
 from flybench.report.plot import Axes, Plot, Theme, legend_below, plot
 from flybench.report.run import Arm
-from flybench.report.text import number
+from flybench.text import number
 
 PARTS = {"draft": "orange", "verify": "blue", "other": "grey"}
 

@@ -11,7 +11,7 @@ import pytest
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
 from flybench.core import Generation
 from flybench.decode import StopRule
-from flybench.engine.eager import EagerTarget
+from flybench.engine.eager.model import EagerTarget
 from flybench.engine.graph import layers
 from flybench.engine.graph.model import GraphModel
 from flybench.engine.graph.target import GraphTarget

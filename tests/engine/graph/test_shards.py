@@ -14,19 +14,19 @@ from transformers import PreTrainedModel
 from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelRef, VerifyConfig
 from flybench.core import FlybenchError
 from flybench.decode import StopRule
-from flybench.engine import placement
-from flybench.engine.description import ModelInfo, describe
-from flybench.engine.eager import EagerModel, EagerTarget
-from flybench.engine.footprint import footprint
+from flybench.distributed import from_leader, rank
+from flybench.engine.cost.footprint import footprint
+from flybench.engine.eager.model import EagerModel, EagerTarget
 from flybench.engine.graph import shards
 from flybench.engine.graph.model import GraphModel
 from flybench.engine.graph.shards import shard
 from flybench.engine.graph.target import GraphTarget
-from flybench.engine.loading import load_model
-from flybench.engine.placement import choose_engine, resolve_device
-from flybench.engine.shapes import random_weights
+from flybench.engine.loading import placement
+from flybench.engine.loading.description import ModelInfo, describe
+from flybench.engine.loading.load import load_model
+from flybench.engine.loading.placement import choose_engine, resolve_device
+from flybench.engine.loading.shapes import random_weights
 from flybench.methods import AR, build_decoder
-from flybench.ranks import from_leader, rank
 from flybench.sampling import Sampling
 from tests.reference import toys
 from tests.reference.ranks import in_two_ranks

@@ -11,10 +11,10 @@ from transformers import AutoConfig
 
 from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelRef
 from flybench.core import FlybenchError
-from flybench.engine.description import ModelInfo, describe
 from flybench.engine.graph.support import FAMILIES, refusal
-from flybench.engine.placement import choose_engine, engine_label
-from flybench.machinery import check_width
+from flybench.engine.loading.description import ModelInfo, describe
+from flybench.engine.loading.placement import choose_engine, engine_label
+from flybench.run.setup import check_width
 from tests.reference import toys
 
 CUDA, CPU = torch.device("cuda"), torch.device("cpu")

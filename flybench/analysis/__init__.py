@@ -1,0 +1,1 @@
+"""Questions asked of finished runs: compare two, show an answer, cost, replay, tune, estimate."""

@@ -1,0 +1,160 @@
+"""What the parts of a round cost, in seconds: from a measurement, or from a run's own rounds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from flybench.analysis.latency.measure import Result
+from flybench.config import DRAFT_MODEL_KINDS
+from flybench.core import FlybenchError
+from flybench.metrics.stats import Floats
+
+FILE = "latency.json"
+# What a measurement must hold to be of use here.
+NEEDED = {
+    *("model", "models", "device", "engine", "engine_kind", "dtype", "weights", "method", "base"),
+    *("points", "draft", "verdicts", "rounds"),
+}
+
+
+@dataclass(frozen=True)
+class RoundCosts:
+    """A round of n drafted tokens takes D(n) + V(n + 1) + o seconds, AR's takes `ar_round_s`.
+
+    D is n · `draft_token_s`, or `draft_s` a round for drafters without a model; V interpolates
+    `verify_s`, a pass and its verdict, between `widths`; o is `other_s`. `padded` engines verify
+    in passes of one token or of a whole draft. `source` and `assumed` are told with every result.
+    """
+
+    source: str
+    assumed: tuple[str, ...]
+    widths: Floats
+    verify_s: Floats
+    draft_token_s: float
+    draft_s: float
+    other_s: float
+    ar_round_s: float
+    padded: bool
+
+    def seconds(self, drafted: Floats, k: int) -> Floats:
+        """Seconds of rounds with so many drafted tokens each, at most `k`.
+
+        Raises:
+            FlybenchError: a pass would be wider than any that was measured.
+        """
+        width = np.where(drafted > 0, k + 1, 1) if self.padded else drafted + 1
+        if len(width) and width.max() > self.widths[-1]:
+            raise FlybenchError(
+                f"the costs of {self.source} end at passes of {self.widths[-1]:g} tokens and this "
+                f"run has passes of {width.max():g}: measure with `flybench latency method.k={k}`."
+            )
+        verify = np.interp(width, self.widths, self.verify_s)
+        return drafted * self.draft_token_s + self.draft_s + verify + self.other_s
+
+
+def read_costs(path: Path) -> Result:
+    """A latency.json, or that of a folder.
+
+    Raises:
+        FlybenchError: it is missing, damaged, or something else.
+    """
+    file = path / FILE if path.is_dir() else path
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, dict) or NEEDED - set(found):
+        raise FlybenchError(
+            f"{path} is not a measurement: give a latency.json, or the folder that "
+            "`flybench latency` printed."
+        )
+    return found
+
+
+def measured_costs(
+    result: Result, source: str, method: dict[str, Any], rounds: pd.DataFrame
+) -> RoundCosts:
+    """Costs from a measurement for the recorded `rounds` of a method with configuration `method`.
+
+    Raises:
+        FlybenchError: the measurement lacks a part that the method needs.
+    """
+    kind, rule = method["draft"]["kind"], method["verify"]["kind"]
+    models = kind in DRAFT_MODEL_KINDS
+    verdicts, drafts = result["verdicts"], result["draft"]
+    passes = _passes(result)
+    if verdicts is None or (models and drafts is None) or 1 not in passes:
+        raise FlybenchError(
+            f"{source} was measured with method={result['method']['name']} and lacks costs of "
+            f"{method['name']}: measure with `flybench latency method={method['name']}`."
+        )
+    widths = np.array(sorted(passes), dtype=float)
+    times = np.array([passes[width] for width in widths])
+    own = result["rounds"][result["method"]["name"]]
+    return RoundCosts(
+        source=f"{source} ({result['model']} on {result['device']}, engine {result['engine']}, "
+        f"{result['weights']} weights)",
+        assumed=_assumptions(result, method),
+        widths=widths,
+        verify_s=times + verdicts[rule]["median_s"],
+        draft_token_s=drafts["median_s"] / result["method"]["k"] if models else 0.0,
+        draft_s=0.0 if models else float(rounds["draft_s"].mean()),
+        other_s=own["other"]["median_s"],
+        ar_round_s=plain_round_s(result),
+        padded=result["engine_kind"] == "graph",
+    )
+
+
+def plain_round_s(result: Result) -> float:
+    """Seconds of a round of AR, from a measurement that has passes of one token and verdicts."""
+    plain = result["rounds"]["ar"]
+    idle = plain["draft"]["median_s"] + plain["other"]["median_s"]
+    return float(_passes(result)[1] + result["verdicts"]["exact"]["median_s"] + idle)
+
+
+def _passes(result: Result) -> dict[int, float]:
+    """Seconds of the target's passes by width, at the context and batch of the base."""
+    return {
+        row["width"]: row["median_s"]
+        for row in result["points"]
+        if row["model"] == "target" and row["varied"] in ("base", "width") and row["median_s"]
+    }
+
+
+def recorded_costs(plain: pd.DataFrame, rounds: pd.DataFrame, method: dict[str, Any]) -> RoundCosts:
+    """Mean costs of the recorded rounds themselves: `plain` are AR's, `rounds` the method's."""
+    models = method["draft"]["kind"] in DRAFT_MODEL_KINDS
+    everything = pd.concat([plain, rounds])
+    verify = everything.groupby("drafted")["verify_s"].mean().sort_index()
+    total = plain[["draft_s", "verify_s", "other_s"]].sum(axis=1)
+    return RoundCosts(
+        source="the run's own recorded times",
+        assumed=("every round costs the mean of its kind",),
+        widths=verify.index.to_numpy(dtype=float) + 1,
+        verify_s=verify.to_numpy(dtype=float),
+        draft_token_s=rounds["draft_s"].sum() / rounds["drafted"].sum() if models else 0.0,
+        draft_s=0.0 if models else float(rounds["draft_s"].mean()),
+        other_s=float(rounds["other_s"].mean()),
+        ar_round_s=float(total.mean()),
+        padded=False,
+    )
+
+
+def _assumptions(result: Result, method: dict[str, Any]) -> tuple[str, ...]:
+    kind, base = method["draft"]["kind"], result["base"]
+    told = [f"every round costs what it costs at a context of {base['context']} tokens"]
+    if kind == "nested":
+        told.append("a draft costs a step a token, without what looking up saves")
+    if kind not in DRAFT_MODEL_KINDS:
+        told.append("drafting costs the host what the run recorded")
+    if result["engine_kind"] == "graph":
+        told.append("a shorter draft is verified in a pass of full width")
+    if result["method"]["name"] != method["name"]:
+        told.append(f"the rest of a round costs what it costs with {result['method']['name']}")
+    return tuple(told)

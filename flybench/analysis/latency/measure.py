@@ -1,0 +1,63 @@
+"""A whole measurement: one plain object, which is what latency.json holds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from tqdm import tqdm
+
+from flybench.analysis.latency.decoding import decoding_costs
+from flybench.analysis.latency.pair import CostedPair
+from flybench.analysis.latency.points import BASE, points
+from flybench.analysis.latency.sweep import Rates, Sweep
+from flybench.analysis.latency.timing import effort
+from flybench.config import MethodConfig
+from flybench.distributed import rank
+from flybench.measure.clock import Clock, device_name, peak_memory_bytes, reset_peak_memory
+from flybench.sampling import Sampling
+
+Result = dict[str, Any]
+# Figures beside the points: a draft, two verdicts, and the rounds of AR and the method.
+OTHERS = 5
+
+
+def measure(pair: CostedPair, method: MethodConfig, sampling: Sampling, clock: Clock) -> Result:
+    """Time every point of every model, then what decoding is made of.
+
+    Times are seconds, sizes bytes, rates bytes or operations a second; unknown figures are None.
+    """
+    device = pair.models["target"].model.device
+    where = points(method.k)
+    spent = effort(device.type, len(where) * len(pair.models) + OTHERS)
+    rates: dict[tuple[torch.device, torch.dtype], Rates] = {}
+    models, rows = {}, []
+    quiet = True if rank() else None  # None: where nobody watches
+    with tqdm(total=len(where) * len(pair.models) + 1, desc="latency", disable=quiet) as bar:
+        for role, costed in pair.models.items():
+            place = costed.model.device, costed.model.dtype
+            rates[place] = rates.get(place) or Rates.of(*place)
+            models[role] = costed.facts | asdict(rates[place])
+            sweep = Sweep(costed, pair, rates[place], clock, spent)
+            rows += sweep.rows(where, bar.update)
+        reset_peak_memory(device)
+        costs = decoding_costs(pair, method, sampling, clock, spent)
+        bar.update()
+    return {
+        "model": pair.name,
+        "device": device_name(device),
+        "device_type": device.type,
+        "engine": pair.label,
+        "engine_kind": pair.engine.kind,
+        "dtype": pair.engine.dtype,
+        "weights": pair.weights,
+        "models": models,
+        "method": asdict(method),
+        "sampling": asdict(sampling),
+        "base": asdict(BASE),
+        "effort": str(spent),
+        "points": rows,
+        **costs,
+        "peak_memory_bytes": peak_memory_bytes(device),
+    }

@@ -1,0 +1,96 @@
+"""The pair to be costed, with its own weights or with random ones of the same shapes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel
+
+from flybench.config import EngineConfig, ModelConfig
+from flybench.distributed import join
+from flybench.engine.cost.demand import Demand
+from flybench.engine.loading.description import describe_pair
+from flybench.engine.loading.load import load_model, load_models
+from flybench.engine.loading.placement import choose_engine, engine_label
+from flybench.engine.loading.untrained import architecture, borrower, fill
+
+ROLES = ("target", "draft")
+WEIGHTS = ("own", "random")
+REF = ("path", "skip_layers", "quantize", "shape")
+
+
+@dataclass(frozen=True)
+class CostedModel:
+    """A loaded model; `facts` say which, and how large it is, or this rank's part of it."""
+
+    role: str
+    facts: dict[str, Any]
+    model: PreTrainedModel
+    context_limit: int
+    demand: Demand
+
+
+@dataclass(frozen=True)
+class CostedPair:
+    """The models of a pair by role.
+
+    `engine` has its kind decided, `label` names it with how the models lie, `note` says why it is
+    not the preferred one.
+    """
+
+    name: str
+    weights: str
+    engine: EngineConfig
+    label: str
+    note: str | None
+    models: dict[str, CostedModel]
+    vocab_size: int
+
+
+def load_costed(
+    config: ModelConfig, with_draft: bool, engine: EngineConfig, weights: str, device: torch.device
+) -> CostedPair:
+    """Load the target and, `with_draft`, the draft; `weights` is `own` or `random`.
+
+    Raises:
+        FlybenchError: a model cannot be found, fetched, or put where it belongs.
+    """
+    refs = [config.target, *([config.draft] if with_draft and config.draft else [])]
+    if weights == "random":
+        first = architecture(refs[0])
+        shapes = [first, *(borrower(ref, first) or architecture(ref) for ref in refs[1:])]
+        chosen, note = choose_engine(engine, shapes, device)
+        label = engine_label(chosen, shapes)
+        second = shapes[1] if len(shapes) > 1 else None
+        join(device)
+        models = load_models(shapes[0], second, partial(fill, engine=chosen), chosen.tp)
+        vocab = min(info.config.get_text_config().vocab_size for info in shapes)
+    else:
+        target, draft, vocab = describe_pair(config, with_draft)
+        infos = [info for info in (target, draft) if info is not None]
+        chosen, note = choose_engine(engine, infos, device)
+        label = engine_label(chosen, infos)
+        join(device)
+        models = load_models(target, draft, partial(load_model, engine=chosen), chosen.tp)
+    named = {
+        role: _costed(role, {name: asdict(ref)[name] for name in REF} | {"ranks": ranks}, model)
+        for role, ref, model, ranks in zip(ROLES, refs, models, (chosen.tp, 1), strict=False)
+    }
+    return CostedPair(config.name, weights, chosen, label, note, named, vocab)
+
+
+def _costed(role: str, known: dict[str, Any], model: PreTrainedModel) -> CostedModel:
+    demand = Demand.of(model)
+    facts = known | {
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "device": str(model.device),
+        "resident_bytes": model.get_memory_footprint(),
+        "parameters": demand.parameters,
+        "weight_bytes": demand.weight_bytes,
+        "kv_bytes_per_token": demand.kv_bytes_per_token,
+    }
+    limit = model.config.get_text_config().max_position_embeddings
+    return CostedModel(role, facts, model, limit, demand)

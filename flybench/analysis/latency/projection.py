@@ -1,0 +1,171 @@
+"""The speed-up that a run's recorded rounds would give at other costs.
+
+A projection is no measurement: it keeps the acceptance of the run and replaces its times. Tokens a
+second of the method over those of AR, with an interval over samples that both finished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from flybench.analysis.latency.costs import (
+    FILE,
+    RoundCosts,
+    measured_costs,
+    read_costs,
+    recorded_costs,
+)
+from flybench.analysis.latency.measure import Result
+from flybench.config import BASELINES
+from flybench.config.groups import read_yaml
+from flybench.core import FlybenchError
+from flybench.metrics.frames import round_frame
+from flybench.metrics.stats import Interval, bootstrap, rate_ratio
+from flybench.metrics.summary import summarise
+from flybench.records.folder import RunFolder
+from flybench.report.tables.table import cell
+from flybench.text import NONE, aligned, interval, number
+
+Row = dict[str, Any]
+
+
+def project(folder: RunFolder, path: Path | None, force: bool) -> str:
+    """A table and its assumptions, for every method of the run, at the costs of `path`.
+
+    Without a path: the newest measurement beside the run of its pair, device and engine, else the
+    run's own times. `force` accepts the costs of another model.
+
+    Raises:
+        FlybenchError: the costs are another model's, lack something, or the run has no pairs.
+    """
+    known = folder.provenance()
+    dtype = read_yaml(folder.config_file).get("engine", {}).get("dtype")
+    path = path or newest(folder.path.parent, known, dtype, [known["method_config"]])
+    result = None if path is None else allowed_costs(folder, known, path, force)
+    lines = [["method", "tau", "gamma", "speed-up (projection)", "speed-up (measured)", "error"]]
+    told: list[str] = []
+    plain = round_frame(folder, "ar")
+    comparable = result is None or (same_model(result, known) and same_machine(result, known))
+    for row in summarise(folder):
+        rounds, method = round_frame(folder, row["method"]), known["method_config"]
+        if row["method"] in BASELINES or not row["n_paired"]:
+            continue
+        costs = (
+            recorded_costs(plain, rounds, method)
+            if result is None
+            else measured_costs(result, str(path), method, rounds)
+        )
+        lines.append(_line(row, projection(plain, rounds, costs, method["k"]), comparable))
+        told.append(f"projection: rounds of {folder.path}, costs of {costs.source}.")
+        told.append(f"It assumes that {', and that '.join(costs.assumed)}.")
+    if len(lines) == 1:
+        raise FlybenchError(
+            f"{folder.path} has no sample that both AR and another method finished: continue it "
+            "with the same `flybench run`, or choose another run."
+        )
+    return "\n".join((aligned(lines), *told))
+
+
+def projection(
+    plain: pd.DataFrame, rounds: pd.DataFrame, costs: RoundCosts, k: int
+) -> tuple[float, Interval | None]:
+    """Tokens a second of `rounds` over those of AR's rounds `plain`, both at `costs`."""
+    timed = (
+        plain.assign(seconds=costs.ar_round_s),
+        rounds.assign(seconds=costs.seconds(rounds["drafted"].to_numpy(dtype=float), k)),
+    )
+    ar, own = (
+        frame.groupby("sample_id", observed=True)[["emitted", "seconds"]].sum() for frame in timed
+    )
+    pairs = ar.join(own, how="inner", lsuffix="_ar")
+    names = ("emitted_ar", "seconds_ar", "emitted", "seconds")
+    columns = [pairs[name].to_numpy(dtype=float) for name in names]
+    point = rate_ratio(*(column.sum(keepdims=True) for column in columns))
+    return float(point[0]), bootstrap(rate_ratio, *columns)
+
+
+def allowed_costs(folder: RunFolder, known: Row, path: Path, force: bool = False) -> Result:
+    """The costs at `path` for a run of which this is known.
+
+    Raises:
+        FlybenchError: they are no costs, or another model's and nothing does `force` them.
+    """
+    result = read_costs(path)
+    if not same_model(result, known) and not force:
+        raise FlybenchError(
+            f"{path} holds costs of {result['model']} and {folder.path} is of {known['model']}, or "
+            "of the same with other paths, layers or bits: choose costs of that pair; `flybench "
+            "latency --acceptance` alone applies others on purpose, with --force."
+        )
+    return result
+
+
+def check_costs(result: Result, source: str, methods: Sequence[Row]) -> None:
+    """Refuse a measurement that lacks a part that one of these methods needs.
+
+    Raises:
+        FlybenchError: it does.
+    """
+    for method in methods:
+        measured_costs(result, source, method, pd.DataFrame({"draft_s": [0.0]}))
+
+
+def newest(
+    results: Path, known: Row, dtype: str | None, methods: Sequence[Row] = ()
+) -> Path | None:
+    """The latest measurement in `results` of what a run's provenance tells, in its dtype, that has
+    all that these methods need, if any.
+
+    Of the provenance it wants the model, the models, the device and the engine.
+    """
+    files = sorted(results.glob(f"latency-*/{FILE}"), key=lambda f: f.stat().st_mtime)
+    for file in reversed(files):
+        try:
+            result = read_costs(file)
+            check_costs(result, str(file), methods)
+        except FlybenchError:
+            continue  # one that nobody asked for; named, it is refused
+        same = same_model(result, known) and same_machine(result, known)
+        if same and result["dtype"] == dtype:
+            return file
+    return None
+
+
+def same_model(result: Result, known: Row) -> bool:
+    """Whether a measurement is of the pair that ran: by its name, its paths and its layers."""
+    if result["model"] != known["model"]:
+        return False
+    roles = [role for role, ref in known["models"].items() if ref and role in result["models"]]
+    return all(
+        _plain(result["models"][role].get(name)) == _plain(known["models"][role].get(name))
+        for role in roles
+        for name in ("path", "skip_layers", "quantize")
+    )
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it, which knows no tuples."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+def same_machine(result: Result, known: Row) -> bool:
+    """Whether a measurement and a run had the same device and engine."""
+    return all(result[name] == known[name] for name in ("device", "engine"))
+
+
+def _line(row: Row, projected: tuple[float, Interval | None], comparable: bool) -> list[str]:
+    point, ends = projected
+    measured = row["speedup_throughput"]
+    error = point / measured - 1 if comparable and measured else None
+    return [
+        row["method"],
+        cell(row, "tau_pooled").text,
+        number(row["gamma"], 1),
+        f"{number(point)} {interval(ends)}".strip(),
+        f"{number(measured)} {interval(row['speedup_throughput_ci'])}".strip(),
+        NONE if error is None else f"{100 * error:+.1f} %",
+    ]

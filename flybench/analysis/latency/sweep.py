@@ -1,0 +1,142 @@
+"""The time of a step of one model at every point, beside its two floors."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any
+
+import torch
+
+from flybench.analysis.latency.pair import CostedModel, CostedPair
+from flybench.analysis.latency.points import Point
+from flybench.analysis.latency.timing import Effort, Spread, time_calls
+from flybench.distributed import from_leader
+from flybench.engine.cost.bench import Bench, open_bench
+from flybench.engine.graph.capture import compiles
+from flybench.measure.clock import Clock, reset_peak_memory
+from flybench.measure.roofline import free_bytes, multiply_rate, read_bandwidth
+
+Row = dict[str, Any]
+MEASURED = (*Spread._fields, "memory_bytes")
+TOO_LARGE = "does not fit in memory"
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What the machine reaches: bytes read and operations done a second; None where unknown."""
+
+    read: float | None
+    multiply: float | None
+
+    @classmethod
+    def of(cls, device: torch.device, dtype: torch.dtype) -> Rates:
+        return cls(read_bandwidth(device), multiply_rate(device, dtype))
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Times the steps of one model of a pair."""
+
+    costed: CostedModel
+    pair: CostedPair
+    rates: Rates
+    clock: Clock
+    effort: Effort
+
+    def rows(self, points: Sequence[Point], tick: Callable[[], object]) -> list[Row]:
+        """One row a point, in their order; a point that does not fit has a `note` and no time."""
+        if compiles(self.costed.model.device):
+            torch._dynamo.reset()  # a process keeps only so many compiled passes
+        found: list[Row] = []
+        # Points of one cache in turn, because on the graph engine every new cache is compiled for.
+        for _, group in groupby(points, lambda point: (point.context, point.batch)):
+            found += self._same_cache(list(group), tick)
+            release()
+        return found
+
+    def _same_cache(self, points: Sequence[Point], tick: Callable[[], object]) -> list[Row]:
+        found = []
+        bench: Bench | None = None
+        memory = Memory(self.costed)
+        for point in points:
+            row = {"model": self.costed.role} | asdict(point) | dict.fromkeys(MEASURED)
+            row |= floors(self.costed, point, self.rates)
+            why = refusal(self.costed, self.pair, point, opened=bench is not None)
+            row["note"] = from_leader(why)  # ranks measure the same points
+            if row["note"] is None:
+                try:
+                    bench = bench or self._open(point)
+                    row |= time_calls(bench.step(point.width), self.clock, self.effort).plain()
+                    row["memory_bytes"] = memory.peak()
+                except torch.OutOfMemoryError:
+                    row["note"] = TOO_LARGE
+            found.append(row)
+            tick()
+        if bench is not None:
+            bench.close()
+        return found
+
+    def _open(self, point: Point) -> Bench:
+        engine, model = self.pair.engine, self.costed.model
+        # As `on_engine` has it: a draft's results need no such promise.
+        row_invariant = engine.row_invariant and self.costed.role == "target"
+        size = (self.pair.vocab_size, point.context, point.batch)
+        return open_bench(engine.kind, model, *size, row_invariant)
+
+
+class Memory:
+    """The most that a model alone has needed since this began: itself, and what came on top."""
+
+    def __init__(self, costed: CostedModel) -> None:
+        self._device = costed.model.device
+        self._own: int = costed.facts["resident_bytes"]
+        reset_peak_memory(self._device)
+        self._before = torch.cuda.memory_allocated(self._device) if self._counted else 0
+
+    @property
+    def _counted(self) -> bool:
+        return self._device.type == "cuda"
+
+    def peak(self) -> int | None:
+        """Bytes; None where a device does not count them."""
+        if not self._counted:
+            return None
+        return self._own + torch.cuda.max_memory_allocated(self._device) - self._before
+
+
+def floors(costed: CostedModel, point: Point, rates: Rates) -> Row:
+    """The least seconds of a pass by bytes and by operations, and which of the two binds."""
+    work = costed.demand.work(point.width, point.context, point.batch)
+    by_bytes, by_operations = (
+        need / rate if need is not None and rate else None
+        for need, rate in ((work.bytes, rates.read), (work.operations, rates.multiply))
+    )
+    binds = None
+    if by_bytes is not None and by_operations is not None:
+        binds = "bytes" if by_bytes >= by_operations else "operations"
+    return {"bytes_floor_s": by_bytes, "operations_floor_s": by_operations, "binds": binds}
+
+
+def refusal(costed: CostedModel, pair: CostedPair, point: Point, opened: bool) -> str | None:
+    """Why a point cannot be measured, known before it is tried; None if nothing speaks against.
+
+    `opened` says that its cache is there already.
+    """
+    tokens = point.context + point.width
+    if tokens > costed.context_limit:
+        return f"longer than the model's {costed.context_limit} tokens"
+    # The eager engine's cache grows by copying: for a moment it is there twice.
+    copies = 1 if pair.engine.kind == "graph" else 2
+    needed = copies * costed.demand.cache_bytes(tokens, point.batch)
+    fits = opened or needed <= free_bytes(costed.model.device)
+    return None if fits else TOO_LARGE
+
+
+def release() -> None:
+    """Give back what the last bench held; models and their rewired layers refer to each other."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

@@ -1,0 +1,53 @@
+"""What replays would be worth: projected speed-ups at the costs of a `flybench latency`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from flybench.analysis.latency.costs import RoundCosts, measured_costs
+from flybench.analysis.latency.projection import allowed_costs, projection
+from flybench.analysis.replay.grid import recorded_config
+from flybench.analysis.replay.rows import Rows
+from flybench.analysis.replay.walk import Rounds
+from flybench.config import BASELINE, MethodConfig
+from flybench.metrics.frames import round_frame
+from flybench.records.folder import RunFolder
+
+
+class Prices:
+    """A projection of each replay at the costs of one `latency` file: `speedup` and the ends of its
+    interval.
+
+    `shares` says, by drafter, which share of a step a drafted token takes where looking up saves
+    some.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        latency: Path,
+        shares: Mapping[str, float] | None = None,
+    ) -> None:
+        self._result = allowed_costs(folder, folder.provenance(), latency)
+        self._source, self._shares = str(latency), shares or {}
+        self._plain = round_frame(folder, BASELINE)
+        self._recorded = round_frame(folder, recorded_config(folder).method.name)
+
+    def __call__(self, method: MethodConfig, rounds: Rounds, rows: Rows) -> dict[str, Any]:
+        sample_ids = rows.answers["sample_id"].to_numpy()[rounds.answer]
+        replayed = pd.DataFrame(
+            {"sample_id": sample_ids, "drafted": rounds.drafted, "emitted": rounds.emitted}
+        )
+        point, ends = projection(self._plain, replayed, self._costs(method), method.k)
+        low, high = ends or (None, None)
+        return {"speedup": point, "speedup_low": low, "speedup_high": high}
+
+    def _costs(self, method: MethodConfig) -> RoundCosts:
+        costs = measured_costs(self._result, self._source, asdict(method), self._recorded)
+        share = self._shares.get(method.draft.kind, 1.0)
+        return replace(costs, draft_token_s=share * costs.draft_token_s)

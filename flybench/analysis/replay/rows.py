@@ -1,0 +1,131 @@
+"""A run's traces as flat arrays: every row of every round, and where it stands in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from flybench.core import ACCEPTED_FATES, Fate, FlybenchError, Record
+from flybench.records.folder import RunFolder
+from flybench.records.traces import read_traces
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Floats32 = NDArray[np.float32]
+NOWHERE = -1
+HARMLESS = {fate.code for fate in (Fate.UNVISITED, *ACCEPTED_FATES)}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows [R] of a run: drafted + 1 for each round, one round after another.
+
+    `match` says that the drafted token is the target's choice, `drafted` that there is one.
+    `round` numbers rounds over all answers and `position` counts from each one's start. The texts
+    of all answers stand one behind the other: `text` is the place of the token that a row decided,
+    `NOWHERE` for rows off the text; `chosen` says that this token was the target's own choice.
+    `answers` has a row for each answer: its sample, turn, and its `begin` and `end` in the texts.
+    `corrected` are the places right after a correction. `token` is the drafted one, `choice` the
+    target's. `k` is the longest draft that was asked for, `words` the size of the vocabulary.
+    """
+
+    match: Bools
+    drafted: Bools
+    entropy: Floats32
+    top3_entropy: Floats32
+    round: Ints
+    position: Ints
+    text: Ints
+    chosen: Bools
+    answers: pd.DataFrame
+    corrected: Ints
+    token: Ints
+    choice: Ints
+    k: int
+    words: int
+
+
+def read_rows(folder: RunFolder, method: str, k: int, samples: Collection[str] | None) -> Rows:
+    """The rows of a run's method, of all its finished samples or of these.
+
+    Raises:
+        FlybenchError: there are none, or a sample lacks its traces.
+    """
+    records = [
+        record
+        for record in folder.records().values()
+        if record.method == method
+        and record.error is None
+        and (samples is None or record.sample_id in samples)
+    ]
+    if not records:
+        raise FlybenchError(
+            f"{folder.path} has no finished sample of method {method} to replay: continue it with "
+            "the same `flybench run`."
+        )
+    shown = tqdm(records, desc="traces", unit="sample", leave=False, disable=None)
+    traces = [read_traces(folder, record) for record in shown]
+    return make_rows(records, traces, k, int(folder.provenance()["vocab_size"]))
+
+
+def make_rows(
+    records: Iterable[Record], traces: Iterable[pd.DataFrame], k: int, words: int
+) -> Rows:
+    """The rows of records with their traces, frames as `flybench.records.traces` reads them."""
+    records = list(records)
+    frame = pd.concat(
+        [part[["position", "token", "choice", "entropy", "top3_entropy"]] for part in traces],
+        ignore_index=True,
+    )
+    turns = [
+        (record.sample_id, number, turn)
+        for record in records
+        for number, turn in enumerate(record.turns)
+    ]
+    lengths = np.array([len(turn.ids) for *_, turn in turns])
+    ends = lengths.cumsum()
+    answers = pd.DataFrame(
+        {
+            "sample_id": [sample for sample, *_ in turns],
+            "turn": [number for _, number, _ in turns],
+            "begin": ends - lengths,
+            "end": ends,
+        }
+    )
+    rounds = [round_ for *_, turn in turns for round_ in turn.rounds]
+    sizes = np.array([round_.drafted + 1 for round_ in rounds])
+    emitted = np.array([round_.emitted for round_ in rounds])
+    starts = emitted.cumsum() - emitted
+    number = np.repeat(np.arange(len(rounds)), sizes)
+    position = frame["position"].to_numpy(np.int64)
+    on_text = position < emitted[number]
+    fates = "".join(round_.fates + Fate.UNVISITED.code for round_ in rounds)
+    loose = np.frombuffer(fates.encode(), dtype="S1") == Fate.LOOSE.code.encode()
+    refused = np.array([_refused(round_.fates) for round_ in rounds])
+    first = np.isin(starts, answers["begin"])
+    return Rows(
+        match=(frame["token"] == frame["choice"]).to_numpy(),
+        drafted=(frame["token"] >= 0).to_numpy(),
+        entropy=frame["entropy"].to_numpy(),
+        top3_entropy=frame["top3_entropy"].to_numpy(),
+        round=number,
+        position=position,
+        text=np.where(on_text, starts[number] + position, NOWHERE),
+        chosen=on_text & ~loose,
+        answers=answers,
+        corrected=starts[1:][refused[:-1] & ~first[1:]],
+        token=frame["token"].to_numpy(np.int64),
+        choice=frame["choice"].to_numpy(np.int64),
+        k=k,
+        words=words,
+    )
+
+
+def _refused(fates: str) -> bool:
+    """Whether a round ended in a correction."""
+    return any(code not in HARMLESS for code in fates)

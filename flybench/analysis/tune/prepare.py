@@ -1,0 +1,153 @@
+"""What a tuning decides before it decodes anything: what is tried on which samples, and where."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from flybench.analysis.latency.projection import allowed_costs, check_costs, newest
+from flybench.analysis.tune.settings import TuneSettings
+from flybench.cli.arguments import meant, own_settings
+from flybench.cli.latency import measured
+from flybench.config import MethodConfig, RecordConfig, RunConfig, digest
+from flybench.config.checks import build
+from flybench.config.compose import cells, parse_request
+from flybench.core import FlybenchError
+from flybench.engine.loading.placement import use_threads
+from flybench.records.folder import RunFolder
+from flybench.run.plan import Plan, make_plan
+from flybench.run.provenance import machinery_facts
+
+FEWEST = 20  # samples: fewer leave no half that could tell anything
+OWN = ("method.k", "method.verify", "shuffle", "record.")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A checked tuning: `config` as it was asked for, `methods` to be replayed over `first`, one
+    half of the samples, with its `plan`, and confirmed on `second`, the other; `latency`, the file
+    of costs that was given, if any."""
+
+    settings: TuneSettings
+    config: RunConfig
+    methods: list[MethodConfig]
+    first: RunConfig
+    plan: Plan
+    second: RunConfig
+    folder: RunFolder
+    latency: Path | None
+
+    @classmethod
+    def of(cls, arguments: Sequence[str]) -> Prepared:
+        """From the words of the command line.
+
+        Raises:
+            FlybenchError: something that would make the tuning fail is known beforehand.
+        """
+        given, rest = own_settings(arguments, ("tune",), ("latency",))
+        settings: TuneSettings = build(TuneSettings, _lists(given.get("tune", {})), "tune")
+        config = _composed(rest)
+        methods = settings.grid(config.method)
+        first, second, folder = _halves(config, settings)
+        latency = Path(given["latency"]) if "latency" in given else None
+        plan = make_plan(first)
+        if plan.task.judged == "unjudged" and config.judge.kind == "none":
+            raise FlybenchError(
+                f"task={config.task.name} with judge=none cannot be tuned, since nothing says "
+                "which answers are right: add judge=local or judge=openai, or choose a task that a "
+                "rule scores."
+            )
+        if latency is not None:
+            _check_costs(plan, settings, config, latency)
+        return cls(settings, config, methods, first, plan, second, folder, latency)
+
+    def costs(self) -> Path:
+        """What steps cost: the file that was given, the newest one of this pair here, or a new
+        one, which takes a minute or two."""
+        if self.latency is not None:
+            return self.latency
+        out = Path(self.config.out).expanduser()
+        needing = _needing(self.settings, self.config)
+        found = newest(out, machinery_facts(self.plan), self.config.engine.dtype, needing)
+        if found is not None:
+            return found
+        print("Measuring what steps cost here, since no `flybench latency` has.", file=sys.stderr)
+        use_threads(self.plan.engine)
+        made = measured(replace(self.first, out=self.config.out))
+        assert made is not None, "there is one rank"
+        return made
+
+
+def _composed(arguments: Sequence[str]) -> RunConfig:
+    for name in (argument.lstrip("+").partition("=")[0] for argument in arguments):
+        if name.startswith(OWN):
+            raise FlybenchError(
+                f"{name} is what a tuning decides itself: leave it out, and say what to try as "
+                "tune.k, tune.rule, tune.theta, tune.window and tune.lookup."
+            )
+    found = cells(parse_request(arguments))
+    if len(found) > 1:
+        raise FlybenchError(
+            f"flybench tune takes one model and one task, and these are {len(found)} runs: leave "
+            "out -m, and list settings as tune.NAME=VALUE,…."
+        )
+    (config,) = found
+    if not config.sampling.rule().greedy:
+        raise FlybenchError(
+            f"sampling.temperature={config.sampling.temperature:g} cannot be tuned, since only "
+            "greedy runs are replayed: use sampling=greedy."
+        )
+    if config.engine.tp > 1:
+        raise FlybenchError(
+            f"engine.tp={config.engine.tp} is not allowed here: tune on one device, or compare the "
+            "settings of interest with flybench run -m."
+        )
+    return config
+
+
+def _halves(config: RunConfig, settings: TuneSettings) -> tuple[RunConfig, RunConfig, RunFolder]:
+    """The two halves of the samples, each in an order that mixes categories, and the folder."""
+    longest = settings.drafters(config.method)[0]
+    whole = replace(config, method=longest, shuffle=True)
+    count = len(make_plan(whole).prompts)
+    if count < FEWEST:
+        raise FlybenchError(
+            f"{count} samples are too few to choose by one half and report on the other: use at "
+            f"least {FEWEST}, better hundreds."
+        )
+    decisive = [whole.identity(), asdict(settings), config.limit, config.offset]
+    name = f"tune-{config.model.name}-{config.task.name}-{digest(decisive)[:8]}"
+    folder = RunFolder(Path(config.out).expanduser() / name)
+    half = count // 2
+    first = replace(
+        whole, limit=half, out=str(folder.path / "recorded"), record=RecordConfig(traces=True)
+    )
+    out = str(folder.path / "confirmed")
+    second = replace(whole, limit=count - half, offset=config.offset + half, out=out)
+    return first, second, folder
+
+
+def _check_costs(plan: Plan, settings: TuneSettings, config: RunConfig, latency: Path) -> None:
+    result = allowed_costs(plan.folder, machinery_facts(plan), latency)
+    check_costs(result, str(latency), _needing(settings, config))
+
+
+def _needing(settings: TuneSettings, config: RunConfig) -> list[dict[str, Any]]:
+    """The methods whose costs are asked for."""
+    return [asdict(method) for method in settings.drafters(config.method)]
+
+
+def _lists(given: dict[str, Any]) -> dict[str, Any]:
+    """One value of a setting that takes several, or several with commas, as a list."""
+    several = {entry.name for entry in fields(TuneSettings) if entry.type.startswith("tuple")}
+    return {
+        name: _split(value) if name in several and not isinstance(value, list) else value
+        for name, value in given.items()
+    }
+
+
+def _split(value: Any) -> list[Any]:
+    return [meant(part) for part in value.split(",")] if isinstance(value, str) else [value]

@@ -1,0 +1,97 @@
+"""What is tried, and how much is spent on confirming it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+from flybench.config import DRAFT_MODEL_KINDS, DraftConfig, MethodConfig, VerifyConfig
+from flybench.config.checks import positive
+from flybench.core import FlybenchError
+
+EXACT = VerifyConfig("exact")
+MOST_LOOKS = 10
+# What methods of a drafter are called with the exact rule, and with a loose one.
+NAMES = {"model": ("spd", "fly_no_lookup"), "nested": ("spd_lookup", "fly")}
+
+
+@dataclass(frozen=True)
+class TuneSettings:
+    """The grid, and the effort: `confirm` settings are run, and judged at `looks` moments.
+
+    `lookup` says whether a draft model is sped up by looking its draft up; no other drafter asks.
+    """
+
+    rule: tuple[str, ...] = ("official", "vllm", "paper")
+    theta: tuple[float, ...] = (0.1, 0.2, 0.3, 0.45, 0.6)
+    window: tuple[int, ...] = (2, 4, 6)
+    k: tuple[int, ...] = (4, 8, 12, 15)
+    lookup: tuple[bool, ...] = (False, True)
+    confirm: int = 3
+    looks: int = 3
+
+    def __post_init__(self) -> None:
+        for name in ("rule", "theta", "window", "k", "lookup"):
+            if not getattr(self, name):
+                raise FlybenchError(f"tune.{name} is empty: give at least one value.")
+        for k in self.k:
+            positive("tune.k", k)
+        positive("tune.confirm", self.confirm)
+        if not 1 <= self.looks <= MOST_LOOKS:
+            raise FlybenchError(
+                f"tune.looks={self.looks} is not allowed: use 1 to {MOST_LOOKS}, since every look "
+                "makes the intervals wider."
+            )
+        if not any(k > window for k, window in product(self.k, self.window)):
+            raise FlybenchError(
+                f"no tune.k={_listed(self.k)} is above a tune.window={_listed(self.window)}, and "
+                "the window must fit in the draft after a mismatch: raise one or lower the other."
+            )
+
+    def drafters(self, base: MethodConfig) -> list[MethodConfig]:
+        """The exact rule on the longest drafts: one method for each way to draft.
+
+        Raises:
+            FlybenchError: `base` drafts with an EAGLE-3 head, or not at all.
+        """
+        if base.draft.kind not in ("lookup", *DRAFT_MODEL_KINDS):
+            raise FlybenchError(
+                f"method={base.name} cannot be tuned, since its drafter is {base.draft.kind}: "
+                "choose method=fly, or another whose drafts come from a draft model or lookup."
+            )
+        drafts = [base.draft]
+        if base.needs_draft_model:
+            kinds = ["nested" if each else "model" for each in dict.fromkeys(self.lookup)]
+            drafts = [replace(base.draft, kind=kind) for kind in kinds]
+        return [method_of(draft, EXACT, max(self.k)) for draft in drafts]
+
+    def grid(self, base: MethodConfig) -> list[MethodConfig]:
+        """Every method that is replayed: the exact rule and all loose ones that fit in K."""
+        drafts = [method.draft for method in self.drafters(base)]
+        verdicts = [EXACT, *self._loose()]
+        return [
+            method_of(draft, verify, k)
+            for draft, verify, k in product(drafts, verdicts, dict.fromkeys(self.k))
+            if verify == EXACT or k > verify.window
+        ]
+
+    def _loose(self) -> Iterator[VerifyConfig]:
+        for rule, theta, window in product(self.rule, self.theta, self.window):
+            yield VerifyConfig("fly", rule, theta, window)
+
+
+def method_of(draft: DraftConfig, verify: VerifyConfig, k: int) -> MethodConfig:
+    """A method under the name that its kind goes by."""
+    exact, loose = NAMES.get(draft.kind, (draft.kind, f"fly_{draft.kind}"))
+    return MethodConfig(exact if verify == EXACT else loose, k, draft, verify)
+
+
+def told(method: MethodConfig) -> str:
+    """A method in a few words, its rule among them."""
+    rule = f"{method.verify.rule} rule" if method.verify.kind == "fly" else "exact rule"
+    return f"{method.name} ({rule}, {method.settings})"
+
+
+def _listed(values: tuple[int, ...]) -> str:
+    return ",".join(map(str, values))

@@ -1,0 +1,47 @@
+"""The tables of a tuning as text: what replays promise, and what real runs showed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from flybench.analysis.tune.confirm import Finding
+from flybench.analysis.tune.search import Found
+from flybench.analysis.tune.settings import told
+from flybench.text import NONE, aligned, interval, number, percent
+
+
+def projected(table: pd.DataFrame) -> str:
+    """The front of the replayed grid as text, the fastest first."""
+    lines = [["method", "rule", "theta", "window", "k", "tau", "speed-up", "loose ‰", "risk"]]
+    lines[0] += ["opening"]
+    for row in table[table["front"]].sort_values("speedup", ascending=False).to_dict("records"):
+        figures = [number(row[name]) for name in ("tau", "speedup")]
+        figures += [number(row[name], 1) for name in ("loose_per_1000", "risk")]
+        lines.append([*_setting(row), *figures, percent(row["opening"])])
+    return aligned(lines, left=2)
+
+
+def confirmed(found: Found, findings: Sequence[Finding]) -> str:
+    """The real runs as text, the exact method's first."""
+    lines = [["method", "n", "failed", "speed-up", "projected", "over exact", "length"]]
+    lines[0] += ["retention", "both/lost/won/no", "result"]
+    for each in findings:
+        pairs = NONE if each.pairs is None else "/".join(map(str, each.pairs))
+        kept = f"{percent(each.retention)} {interval(each.retention_ends, 1, 100)}".strip()
+        figures = [
+            f"{number(point)} {interval(ends)}".strip()
+            for point, ends in ((each.speedup, each.speedup_ends), (each.gain, each.gain_ends))
+        ]
+        figures.insert(1, number(found.row(each.method)["speedup"]))
+        figures += [number(each.length_ratio), kept, pairs, each.state]
+        lines.append([told(each.method), str(each.n), str(each.failed), *figures])
+    return aligned(lines)
+
+
+def _setting(row: dict[Hashable, Any]) -> list[str]:
+    loose = row["kind"] == "fly"
+    rule = [row["rule"], f"{row['theta']:g}", str(row["window"])] if loose else ["exact", "", ""]
+    return [row["method"], *rule, str(row["k"])]

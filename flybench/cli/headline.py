@@ -1,0 +1,80 @@
+"""The table that `flybench run` prints: one line a method, intervals in brackets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flybench.text import NONE, aligned
+
+Row = dict[str, Any]
+
+COLUMNS = {
+    "model": "model",
+    "task": "task",
+    "method": "method",
+    "n": "n",
+    "accuracy": "accuracy",
+    "retention": "retention",
+    "both/lost/won/no": "pairs",
+    "verdict": "retention_verdict",
+    "win/tie/loss": "pairwise",
+    "win rate": "win_rate",
+    "speed-up (tokens/s)": "speedup_throughput",
+    "speed-up (to answer)": "speedup_latency",
+    "tokens/s": "tokens_per_second",
+    "tau": "tau_pooled",
+    "loose ‰": "loose_per_1000",
+    "length": "length_ratio",
+    "cut": "truncation_rate",
+    "loops": "repetition_rate",
+}
+ABOVE = ("model", "task")
+
+
+def headline(rows: Sequence[Row]) -> str:
+    """Rows of a summary as aligned text; `—` where there is nothing to say.
+
+    A model or task that is the same in every row stands above, and a column without any figure is
+    left out. Where a model judged, a line for each method says what that took and what could not be
+    read.
+    """
+    alike = [name for name in ABOVE if len({row[name] for row in rows}) == 1]
+    columns = {label: [_cell(row, name) for row in rows] for label, name in COLUMNS.items()}
+    shown = {
+        label: cells for label, cells in columns.items() if label not in alike and {*cells} - {NONE}
+    }
+    title = ", ".join(str(rows[0][name]) for name in alike)
+    table = aligned([list(shown), *zip(*shown.values(), strict=True)], left=len(shown))
+    judging = [_judging(row) for row in rows if row["judge"]]
+    return "\n".join([*([title] if title else []), table, *judging])
+
+
+def _judging(row: Row) -> str:
+    known = {
+        "asked": row["judge_asked"],
+        "unreadable": row["judge_unparseable"],
+        "failed": row["judge_failed"],
+        "hung on the order": row["judge_inconsistent"],
+        "tokens read": row["judge_tokens_in"],
+        "tokens written": row["judge_tokens_out"],
+        "cost": row["judge_cost"],
+    }
+    told = (f"{what} {value:.6g}" for what, value in known.items() if value is not None)
+    return f"{row['method']} judged by {row['judge']}: {', '.join(told)}"
+
+
+def _cell(row: Row, name: str) -> str:
+    value, interval = row.get(name), row.get(f"{name}_ci")
+    if name in row["too_few"]:
+        return f"too few (n={row['too_few'][name]})"
+    if value is None:
+        return NONE
+    if name == "n" and row["n_scored"] != value:
+        return f"{value} ({row['n_scored']} scored)"
+    if name in ("pairs", "pairwise"):
+        return "/".join(map(str, value))
+    text = f"{value:.3g}" if isinstance(value, float) else str(value)
+    if name == "accuracy" and row["n_right"] is not None:
+        text = f"{row['n_right']:.4g}/{row['n_scored']} = {text}"
+    return f"{text} [{interval[0]:.3g}, {interval[1]:.3g}]" if interval else text

@@ -1,0 +1,75 @@
+"""`flybench power RUN…`: how many samples would tell whether a method keeps the accuracy.
+
+From a run's own pairs: how often AR is right, and how often the method and AR disagree.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from flybench.cli.arguments import Parser
+from flybench.config import BASELINES
+from flybench.config.checks import MANY, share
+from flybench.metrics.frames import methods_of, sample_frame
+from flybench.metrics.stats import Pairs, samples_needed
+from flybench.records.folder import RunFolder
+
+MARGINS = (0.005, 0.01, 0.02, 0.05)
+POWERS = (0.8, 0.9)
+FEW = 30
+
+
+def power_command(arguments: Sequence[str]) -> int:
+    """Print a table for each run and method; exit code 2 if a run has nothing to plan with."""
+    parser = Parser("power")
+    parser.add_argument("runs", nargs="+", type=Path)
+    parser.add_argument("--margin", type=float, action="append", default=[])
+    asked = parser.parse_args(list(arguments))
+    for margin in asked.margin:
+        share("--margin", margin)
+    code = 0
+    for folder in RunFolder.all_existing(asked.runs):
+        found = list(_judged(folder))
+        if not found:
+            code = 2
+            print(
+                f"flybench: {folder.path} has no pair of judged answers of ar and a method, or "
+                "grades instead of right and wrong ones, or ar solved none: choose a run of a "
+                "method, of a task that a rule scores and ar can solve.",
+                file=sys.stderr,
+            )
+        own = folder.provenance()["retention_margin"]
+        for method, pairs in found:
+            margins = sorted(set(asked.margin or [own, *MARGINS]))
+            print("\n".join(_lines(f"{folder.path.name}, {method}", pairs, margins)) + "\n")
+    return code
+
+
+def _judged(folder: RunFolder) -> Iterator[tuple[str, Pairs]]:
+    baseline = sample_frame(folder, "ar")[["correct"]]
+    for method in [name for name in methods_of(folder) if name not in BASELINES]:
+        own = sample_frame(folder, method)[["correct", "graded"]]
+        judged = baseline.join(own, rsuffix="_method").dropna()
+        # Where AR solved nothing, there is nothing to keep; grades are not right or wrong.
+        if judged["correct"].sum() and not judged["graded"].any():
+            yield method, Pairs.of(judged["correct"], judged["correct_method"])
+
+
+def _lines(name: str, pairs: Pairs, margins: Sequence[float]) -> Iterator[str]:
+    yield (
+        f"{name}: of {sum(pairs)} pairs {pairs.both} right in both, {pairs.lost} lost, {pairs.won} "
+        f"won, {pairs.neither} wrong in both"
+    )
+    yield f"  {'margin':>8}" + "".join(f"{f'{power:.0%} sure':>16}" for power in POWERS)
+    for margin in margins:
+        counts = (samples_needed(pairs, margin, power) for power in POWERS)
+        yield f"  {f'{margin:.4g}':>8}" + "".join(f"{_count(count):>16}" for count in counts)
+    yield "  samples until `kept` is said so surely, if the method is as accurate as AR"
+    if sum(pairs) < FEW:
+        yield "  So few pairs say little of how often the two disagree: a lead, no plan."
+
+
+def _count(samples: int) -> str:
+    return f"{samples:,}" if samples < MANY else f"over {MANY:,}"

@@ -1,0 +1,83 @@
+"""`flybench show RUN [SAMPLE] [--method NAME]`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from flybench.analysis.show.answer import Arm, answer
+from flybench.analysis.show.listing import listing
+from flybench.analysis.show.paint import coloured, line
+from flybench.cli.arguments import Parser
+from flybench.config import BASELINE, BASELINES
+from flybench.config.checks import suggestion
+from flybench.core import FlybenchError
+from flybench.metrics.frames import methods_of, sample_frame
+from flybench.records.folder import RunFolder
+from flybench.records.token_texts import vocabulary
+from flybench.report.run import CachedFolder
+
+
+def show_command(arguments: Sequence[str]) -> int:
+    """Print one sample's answer, or without a sample the list of them.
+
+    Raises:
+        FlybenchError: there is no such run, method or sample.
+    """
+    parser = Parser("show")
+    parser.add_argument("run", type=Path)
+    parser.add_argument("sample", nargs="?")
+    parser.add_argument("--method")
+    asked = parser.parse_args(list(arguments))
+    folder = _folder(asked.run, asked.sample)
+    method = _method(folder, asked.method)
+    if asked.sample is None:
+        own, plain = sample_frame(folder, method), sample_frame(folder, BASELINE)
+        print(listing(own, plain))
+        print(
+            f"\n{len(own)} samples of {line(method)}: flybench show {line(str(asked.run))} SAMPLE"
+        )
+        return 0
+    own_arm = _arm(folder, asked.sample, method)
+    beside = (asked.sample, BASELINE) in folder.records() and method != BASELINE
+    plain_arm = _arm(folder, asked.sample, BASELINE) if beside else None
+    print(answer(own_arm, plain_arm, vocabulary(folder), coloured(sys.stdout)))
+    return 0
+
+
+def _folder(path: Path, sample: str | None) -> CachedFolder:
+    if sample is not None and not path.is_dir() and RunFolder(Path(sample)).config_file.is_file():
+        raise FlybenchError(
+            f"{sample} is the run and comes first: flybench show {sample} {line(str(path))}."
+        )
+    folder = CachedFolder(RunFolder.existing(path).path)
+    if not folder.records():
+        raise FlybenchError(
+            f"{path} holds no records yet: repeat its `flybench run`, which continues it."
+        )
+    return folder
+
+
+def _method(folder: CachedFolder, given: str | None) -> str:
+    known = methods_of(folder)
+    if given is None:
+        return next((name for name in reversed(known) if name not in BASELINES), known[0])
+    if given not in known:
+        raise FlybenchError(
+            f"--method {given} is not in {folder.path}: it has {line(', '.join(known))}"
+            f"{line(suggestion(given, known))}."
+        )
+    return given
+
+
+def _arm(folder: CachedFolder, sample: str, method: str) -> Arm:
+    records = folder.records()
+    if (sample, method) not in records:
+        known = sorted({name for name, own in records if own == method})
+        raise FlybenchError(
+            f"{sample!r} is no sample of {line(method)} in {folder.path}"
+            f"{line(suggestion(sample, known))}: `flybench show {folder.path}` lists "
+            f"all {len(known)}."
+        )
+    return Arm(records[sample, method], folder.scores().get((sample, method)))

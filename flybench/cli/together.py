@@ -1,0 +1,20 @@
+"""What only several runs together say, as text for the end of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flybench.records.folder import RunFolder
+from flybench.report.run import load
+from flybench.report.tables import across, family
+from flybench.report.tables.table import plain
+
+
+def together(folders: Sequence[RunFolder]) -> str:
+    """Their accuracy tests corrected as one family, and their seeds; empty for a single run."""
+    if len(folders) < 2:
+        return ""
+    runs = load(folders)
+    tests = family.table(runs)
+    tables = [*([tests] if tests else []), *across.tables(runs)]
+    return "\n\n".join([*map(plain, tables), *across.notes(runs)])

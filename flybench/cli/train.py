@@ -1,0 +1,138 @@
+"""`flybench train-eagle3`: a head for any target that fits, from prompts that it answers itself."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from transformers import PreTrainedModel
+
+from flybench.cli.arguments import own_settings
+from flybench.config.checks import build, positive
+from flybench.config.compose import cells, parse_request
+from flybench.core import FlybenchError
+from flybench.decode import StopRule
+from flybench.engine.drafters.layer_skip import same_weights
+from flybench.engine.eager.model import EagerModel, EagerTarget
+from flybench.engine.loading.description import ModelInfo, describe
+from flybench.engine.loading.load import load_model
+from flybench.engine.loading.placement import use_threads
+from flybench.methods import AR, build_decoder
+from flybench.run.setup import check_devices
+from flybench.sampling import Sampling
+from flybench.tasks.chat import Chat
+from flybench.train.answers import BatchAnswerer, answer_all
+from flybench.train.card import head_card, publish
+from flybench.train.corpus import Sample, read_corpus, write_corpus
+from flybench.train.head import HeadSettings, train_head
+from flybench.train.lessons import ALL, claim
+
+CORPUS = "corpus.jsonl"
+Prompt = tuple[list[int], str]
+"""Its ids, and the domain that it is from."""
+
+
+@dataclass(frozen=True)
+class AnswerSettings:
+    """How the target answers: at most `max_new_tokens` each, `batch` prompts at a time."""
+
+    max_new_tokens: int = 256
+    batch: int = 64
+
+    def __post_init__(self) -> None:
+        positive("answers.max_new_tokens", self.max_new_tokens)
+        positive("answers.batch", self.batch)
+
+
+def train_eagle3_command(arguments: Sequence[str]) -> int:
+    """model=… data=PROMPTS.jsonl [out=FOLDER] [train.NAME=…] [answers.NAME=…]"""
+    given, rest = own_settings(arguments, ("train", "answers"), ("data", "out"))
+    if "data" not in given:
+        raise FlybenchError(
+            "flybench train-eagle3 needs data=FILE, a file of JSON objects with a prompt, or "
+            "messages, one a line."
+        )
+    settings = build(HeadSettings, given.get("train", {}), "train")
+    how = build(AnswerSettings, given.get("answers", {}), "answers")
+    (config,) = cells(parse_request([*rest, "method=ar"]))
+    check_devices(config)
+    use_threads(config.engine)
+    info = describe(config.model.target)
+    prompts = read_prompts(Path(str(given["data"])), Chat(info.tokenizer, "auto"))
+    folder = Path(str(given.get("out", f"heads/{config.model.name}"))).expanduser()
+    target = load_model(info, config.engine)
+    claim(folder / "answered.json", asdict(how) | {"target": info.ref.path, "files": info.files})
+    corpus = _corpus(folder / CORPUS, target, info, prompts, how)
+    facts = train_head(target, corpus, sorted(info.eos_ids), settings, folder, info.ref.path)
+    publish(folder, facts, head_card, str(given["data"]))
+    prompts_decoded = sum(facts["measured_prompts"].values())
+    for name, tau in facts["tau"].items():
+        print(f"{name}: τ = {tau[ALL]:.2f} on {prompts_decoded} held-out prompts")
+    print(f"\n{folder}")
+    print(f"Use it: flybench run model.eagle3={folder} method=eagle3 …", file=sys.stderr)
+    return 0
+
+
+def read_prompts(path: Path, chat: Chat) -> list[Prompt]:
+    """Prompts as the target reads them, and the domain that each names, or `prompts`.
+
+    Raises:
+        FlybenchError: the file is missing, or a line of it is something else.
+    """
+    found = []
+    try:
+        # JSON text may hold separators that splitlines() splits at.
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, ValueError) as error:
+        raise FlybenchError(f"data={path} cannot be read: check the path.") from error
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            messages = row.get("messages") or [{"role": "user", "content": row["prompt"]}]
+            if not all(isinstance(message["content"], str) for message in messages):
+                raise TypeError("a message's content is text")
+            ids = chat.encode(chat.render(messages))
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            raise FlybenchError(
+                f"line {number} of {path} is no JSON object with a prompt or messages: mend it."
+            ) from error
+        found.append((ids, str(row.get("domain", "prompts"))))
+    if not found:
+        raise FlybenchError(f"data={path} holds no prompts: write one a line.")
+    return found
+
+
+def _corpus(
+    path: Path, target: PreTrainedModel, info: ModelInfo, prompts: list[Prompt], how: AnswerSettings
+) -> list[Sample]:
+    """The answers that are there already, else new ones."""
+    if path.is_file():
+        corpus = read_corpus(path)
+        if [(sample.prompt, sample.domain) for sample in corpus] != prompts:
+            raise FlybenchError(
+                f"{path} holds answers to other prompts: set out= to another folder, or remove it."
+            )
+        return corpus
+    answers = _answers(target, info, [ids for ids, _ in prompts], how)
+    corpus = [Sample(ids, a, domain) for (ids, domain), a in zip(prompts, answers, strict=True)]
+    write_corpus(path, corpus)
+    return corpus
+
+
+def _answers(
+    target: PreTrainedModel, info: ModelInfo, prompts: list[list[int]], how: AnswerSettings
+) -> list[list[int]]:
+    """Greedy answers: in batches where the graph engine knows the model, else one by one."""
+    ends, most = sorted(info.eos_ids), how.max_new_tokens
+    vocab, longest = info.vocab_size, max(map(len, prompts)) + most
+    if info.graph_refusal is None:
+        # Training wants the target as it is, and the answerer rewires what it is given.
+        answerer = BatchAnswerer(same_weights(target), vocab, how.batch, longest, Sampling())
+        return answer_all(answerer, prompts, ends, most, how.batch)
+    decoder = build_decoder(AR, EagerTarget(EagerModel(target, vocab)), None, Sampling())
+    return [decoder.decode(ids, StopRule(frozenset(ends), most)).ids for ids in prompts]

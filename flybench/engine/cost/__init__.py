@@ -1,0 +1,1 @@
+"""What a pass costs: micro-benchmarks, sizes, footprints."""

@@ -1,0 +1,73 @@
+"""One model at one batch size and context, to be costed: batches are decoded nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, cast
+
+import torch
+from transformers import PreTrainedModel
+
+from flybench.core import RowStatistics
+from flybench.engine.eager.model import EagerModel
+from flybench.engine.graph.bench import GraphBench
+from flybench.engine.graph.forward import Rows
+
+
+class Bench(Protocol):
+    """A model whose cache holds the same `context` tokens in each of `batch` texts."""
+
+    def step(self, width: int) -> Callable[[], Rows]:
+        """A pass that reads `width` tokens a text; its rows are those of all texts in turn.
+
+        It can be repeated: the cache forgets what a pass has read.
+        """
+
+    def close(self) -> None:
+        """Let go of the cache; the passes are of no use any more."""
+
+
+class EagerBench(EagerModel):
+    """A `Bench` on the eager engine."""
+
+    def __init__(self, model: PreTrainedModel, vocab_size: int, context: int, batch: int) -> None:
+        super().__init__(model, vocab_size)
+        self._batch, self._context = batch, context
+        self._fill()
+
+    @torch.inference_mode()
+    def _fill(self) -> None:
+        """Read one token and let its keys and values stand for all: costs do not depend on them."""
+        self.read(torch.zeros(self._batch, 1, dtype=torch.long, device=self.device), 1)
+        for layer in cast(Any, self._cache).layers:
+            layer.update(
+                *(part.repeat(1, 1, self._context - 1, 1) for part in (layer.keys, layer.values))
+            )
+        self._length = self._context
+
+    def step(self, width: int) -> Callable[[], Rows]:
+        ids = torch.zeros(self._batch, width, dtype=torch.long, device=self.device)
+
+        def work() -> Rows:
+            logits = self.read(ids, width).flatten(0, 1)
+            self.rollback(self._context)
+            return Rows(logits, RowStatistics.of(logits))
+
+        return work
+
+    def close(self) -> None:
+        self.reset()
+
+
+def open_bench(
+    kind: str,
+    model: PreTrainedModel,
+    vocab_size: int,
+    context: int,
+    batch: int,
+    row_invariant: bool = True,
+) -> Bench:
+    """A bench on the engine `kind`. On the graph engine it takes the model's caches over."""
+    if kind == "graph":
+        return GraphBench(model, vocab_size, context, batch, row_invariant)
+    return EagerBench(model, vocab_size, context, batch)

@@ -1,0 +1,100 @@
+"""What a pass asks of a machine: bytes to read and operations to do, by width, context and batch.
+
+Over the rates that the machine reaches they are the two floors of a pass; the higher one binds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from torch import Tensor, nn
+from transformers import PretrainedConfig, PreTrainedModel
+
+from flybench.engine.cost.footprint import footprint, head_width
+
+
+class Work(NamedTuple):
+    """Bytes read and operations done by one pass; None where they are unknown."""
+
+    bytes: float | None
+    operations: float | None
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The sizes of a model that decide what a pass costs; None as in `Footprint`.
+
+    `parameters` are the numbers in the matrices that each row is multiplied with;
+    `windows` has a layer's reach in tokens for each layer, None for one that sees everything;
+    `attention` is heads · width of a head of the queries of one layer.
+    """
+
+    weight_bytes: int | None
+    kv_bytes_per_token: int | None
+    parameters: int | None
+    attention: int
+    windows: tuple[int | None, ...]
+
+    @classmethod
+    def of(cls, model: PreTrainedModel) -> Demand:
+        """The demand of a loaded model, taken before an engine rewires it."""
+        config = model.config.get_text_config()
+        known = footprint(model)
+        heads = config.num_attention_heads
+        width = head_width(config)
+        return cls(
+            weight_bytes=known.weight_bytes,
+            kv_bytes_per_token=known.kv_bytes_per_token,
+            parameters=None if known.weight_bytes is None else _multiplied(model),
+            attention=heads * width,
+            windows=_windows(config),
+        )
+
+    def work(self, width: int, context: int, batch: int) -> Work:
+        """Of a pass over `width` tokens in each of `batch` texts of `context` tokens.
+
+        bytes = weights + batch · cache; operations = rows · (2 · parameters + 4 · attention · seen
+        tokens, over layers), where each of the batch · width rows sees the context and, on average,
+        half of the new tokens. Logits of every row are part of it.
+        """
+        rows = batch * width
+        number_of_bytes = operations = None
+        if self.weight_bytes is not None and self.kv_bytes_per_token is not None:
+            layer_bytes = self.kv_bytes_per_token / len(self.windows)
+            number_of_bytes = self.weight_bytes + batch * layer_bytes * self._seen(context)
+        if self.parameters is not None:
+            seen = self._seen(context + (width + 1) / 2)
+            operations = rows * (2 * self.parameters + 4 * self.attention * seen)
+        return Work(number_of_bytes, operations)
+
+    def cache_bytes(self, tokens: int, batch: int) -> int:
+        """Bytes of a cache that holds every token in every layer; 0 where unknown."""
+        return (self.kv_bytes_per_token or 0) * tokens * batch
+
+    def _seen(self, context: float) -> float:
+        """Tokens that a row sees, added up over layers."""
+        return sum(context if reach is None else min(context, reach) for reach in self.windows)
+
+
+def _multiplied(model: PreTrainedModel) -> int:
+    """Numbers in all matrices but look-up tables; quantised layers tell their true sizes."""
+    total = 0
+    for module in model.modules():
+        weight = getattr(module, "weight", None)
+        if isinstance(module, nn.Embedding) or not isinstance(weight, Tensor):
+            continue
+        if isinstance(module, nn.Linear):
+            total += module.in_features * module.out_features
+        elif weight.dim() == 2:
+            total += weight.numel()
+    return total
+
+
+def _windows(config: PretrainedConfig) -> tuple[int | None, ...]:
+    """One entry a layer. Without `layer_types`, a window is every layer's."""
+    reach: int | None = getattr(config, "sliding_window", None)
+    kinds = getattr(config, "layer_types", None)
+    if not kinds:
+        return (reach,) * config.num_hidden_layers
+    return tuple(reach if kind == "sliding_attention" else None for kind in kinds)

@@ -1,0 +1,1 @@
+"""Drafters derived from a target: skipped layers, trimmed vocabulary, shared embeddings."""

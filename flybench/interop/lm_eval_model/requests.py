@@ -1,0 +1,111 @@
+"""From lm-eval's arguments to a run's settings, and from its requests to prompts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lm_eval.api.instance import Instance
+from lm_eval.models.utils import normalize_gen_kwargs
+
+from flybench.config import RunConfig
+from flybench.config.compose import cells, parse_request
+from flybench.core import FlybenchError, Prompt
+from flybench.sampling import Sampling
+
+DEVICE = "cuda:0"  # what lm-eval passes when nobody chose one
+ANSWER_TOKENS = 256  # of a task that sets no limit, as in lm-eval
+LENGTHS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
+DRAWN = ("do_sample", "temperature", "top_k", "top_p")
+PLAIN = re.compile(r"[\w./:+@-]+")
+# Settings of `flybench run` in whose place lm-eval has its own.
+THEIRS = {
+    "task": "--tasks",
+    "limit": "--limit",
+    "offset": "--samples",
+    "out": "--output_path",
+    "retention_margin": "flybench run",
+}
+
+
+def config_of(settings: Mapping[str, Any], device: str | None) -> RunConfig:
+    """The run that `--model_args` and `--device` describe; its prompts come as finished text.
+
+    Raises:
+        FlybenchError: a setting is not known, not allowed, or lm-eval's own.
+    """
+    for name in settings:
+        if name.partition(".")[0] in THEIRS:
+            instead = THEIRS[name.partition(".")[0]]
+            raise FlybenchError(f"{name} in --model_args is not allowed: use {instead} for that.")
+    overrides = [f"{name}={_written(value)}" for name, value in settings.items()]
+    if device not in (None, DEVICE):
+        overrides.append(f"engine.device={device}")
+    (config,) = cells(parse_request([*overrides, "task.chat_template=none"]))
+    if config.engine.tp > 1:
+        raise FlybenchError(
+            f"engine.tp={config.engine.tp} is not allowed here: lm-eval would ask every rank, so "
+            "use model.target.device=balanced, or flybench run task=lm_eval."
+        )
+    return config
+
+
+def prompts_of(requests: Iterable[Instance], sampling: Sampling) -> Iterable[Prompt]:
+    """Requests as prompts of finished text; a sample's repeats differ in their seeds.
+
+    Raises:
+        FlybenchError: one asks for what `sampling` or the decode loop does not give.
+    """
+    seen: Counter[str] = Counter()
+    for request in requests:
+        context, wanted = request.args
+        _check_request(wanted, sampling)
+        known = normalize_gen_kwargs(wanted, ANSWER_TOKENS)
+        name = f"{request.task_name}/{request.doc_id}"
+        seen[name] += 1
+        yield Prompt(
+            sample_id=name if seen[name] == 1 else f"{name}#{seen[name]}",
+            messages=({"role": "user", "content": context},),
+            category=str(request.task_name),
+            max_new_tokens=known["max_gen_toks"],
+            stop=tuple(text for text in known["until"] if text),
+        )
+
+
+def _written(value: object) -> str:
+    """A setting that lm-eval has read into a Python value, as Hydra reads it."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if not isinstance(value, str) or PLAIN.fullmatch(value):
+        return str(value)
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _check_request(wanted: Mapping[str, Any], ours: Sampling) -> None:
+    """Refuse a request that asks for other tokens than the sampling settings give."""
+    unknown = sorted(set(wanted) - {"until", *LENGTHS, *DRAWN})
+    if unknown:
+        raise FlybenchError(
+            f"generation_kwargs {', '.join(unknown)} are not allowed: flybench knows until, "
+            f"{LENGTHS[0]}, {', '.join(DRAWN)}."
+        )
+    given = {name: wanted[name] for name in DRAWN if wanted.get(name) is not None}
+    if not {"do_sample", "temperature"} & set(given):
+        return
+    theirs = Sampling()
+    if given.get("do_sample", given.get("temperature", 0) > 0):
+        cuts = int(given.get("top_k", 0)), float(given.get("top_p", 1.0))
+        theirs = Sampling(float(given.get("temperature", 1.0)), *cuts)
+    if theirs != ours:
+        both = [
+            f"temperature={s.temperature:g}, top_k={s.top_k}, top_p={s.top_p:g}"
+            for s in (theirs, ours)
+        ]
+        raise FlybenchError(
+            f"the task draws its tokens with {both[0]}, and --model_args with {both[1]}: add "
+            f"sampling.temperature={theirs.temperature:g} (also top_k, top_p) to --model_args, or "
+            "change the task by --gen_kwargs."
+        )

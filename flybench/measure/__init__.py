@@ -1,0 +1,1 @@
+"""Measuring the machine: clock, environment, GPU telemetry, roofline."""

@@ -1,0 +1,105 @@
+"""Clocks, power, temperature, throttling and energy of the cards, as NVML gives them.
+
+NVML is asked before and after a sample, never while one is timed. What it does not answer is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from flybench.core import CardState, Telemetry
+from flybench.distributed import world_size
+
+# Bits of NVML's clock event reasons that mean less speed than the card could give. An idle card,
+# clocks that somebody set, and cards that wait for each other are no fault of this run.
+THROTTLING = {
+    0x04: "sw_power_cap",
+    0x08: "hw_slowdown",
+    0x20: "sw_thermal_slowdown",
+    0x40: "hw_thermal_slowdown",
+    0x80: "hw_power_brake",
+}
+Energy = Sequence[float | None]
+
+
+class Sensors:
+    """The cards of one run; without any, as on a CPU, there is nothing to report.
+
+    `uuids` names each card by its CUDA index, since NVML counts cards that CUDA may not see.
+    """
+
+    def __init__(self, nvml: Any, uuids: Mapping[int, str]) -> None:
+        self._nvml = nvml
+        self._handles = {
+            index: self._ask("nvmlDeviceGetHandleByUUID", uuid) for index, uuid in uuids.items()
+        }
+
+    def energy_j(self) -> Energy:
+        """Joules that each card has taken since its driver was loaded."""
+        answers = [self._of(card, "nvmlDeviceGetTotalEnergyConsumption") for card in self._handles]
+        return [None if mj is None else mj / 1000 for mj in answers]
+
+    def since(self, before: Energy) -> Telemetry | None:
+        """The cards now, and the energy since `before`; None without cards."""
+        after = self.energy_j()  # first, so that the other questions cost the sample no energy
+        cards = [
+            self._state(card, None if start is None or end is None else end - start)
+            for card, start, end in zip(self._handles, before, after, strict=True)
+        ]
+        return Telemetry(cards) if cards else None
+
+    def _state(self, card: int, energy_j: float | None) -> CardState:
+        throttle = self._throttle(card)  # before the card notices that it is idle
+        milliwatts = self._of(card, "nvmlDeviceGetPowerUsage")
+        nvml = self._nvml
+        return CardState(
+            index=card,
+            sm_clock_mhz=self._of(card, "nvmlDeviceGetClockInfo", nvml.NVML_CLOCK_SM),
+            memory_clock_mhz=self._of(card, "nvmlDeviceGetClockInfo", nvml.NVML_CLOCK_MEM),
+            power_w=None if milliwatts is None else milliwatts / 1000,
+            temperature_c=self._of(card, "nvmlDeviceGetTemperature", nvml.NVML_TEMPERATURE_GPU),
+            throttle=throttle,
+            energy_j=energy_j,
+        )
+
+    def _throttle(self, card: int) -> list[str] | None:
+        reasons = self._of(card, "nvmlDeviceGetCurrentClocksEventReasons")
+        if reasons is None:  # the name before driver 535
+            reasons = self._of(card, "nvmlDeviceGetCurrentClocksThrottleReasons")
+        if reasons is None:
+            return None
+        return [name for bit, name in THROTTLING.items() if reasons & bit]
+
+    def _of(self, card: int, question: str, *arguments: Any) -> Any:
+        handle = self._handles[card]
+        return None if handle is None else self._ask(question, handle, *arguments)
+
+    def _ask(self, question: str, *arguments: Any) -> Any:
+        """NVML's answer; None if this card, driver or binding has none."""
+        ask = getattr(self._nvml, question, None)
+        try:
+            return None if ask is None else ask(*arguments)
+        except self._nvml.NVMLError:
+            return None
+
+
+def open_sensors(device: torch.device) -> Sensors:
+    """The cards of this process, on which it holds memory once the models are loaded, or of all
+    ranks, which share a host and take one card each."""
+    import pynvml
+
+    if device.type != "cuda":
+        return Sensors(pynvml, {})
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return Sensors(pynvml, {})
+    if world_size() > 1:
+        used = list(range(world_size()))
+    else:
+        used = [i for i in range(torch.cuda.device_count()) if torch.cuda.memory_allocated(i)]
+    properties = torch.cuda.get_device_properties
+    return Sensors(pynvml, {index: f"GPU-{properties(index).uuid}" for index in used})

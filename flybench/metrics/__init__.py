@@ -1,0 +1,1 @@
+"""From records to figures: tables of samples, statistics, paired estimates, summaries."""

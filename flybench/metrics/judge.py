@@ -1,0 +1,65 @@
+"""Figures of a judging model: how its comparisons came out, what it could not say, what it took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from flybench.core import PAIRWISE, Judgement, Score
+from flybench.metrics.stats import accuracy_interval
+from flybench.records.folder import RunFolder
+from flybench.score.judge.grades import AGREEMENT
+
+JUDGED = (
+    *("judge", "pairwise", "win_rate", "win_rate_ci", "judge_inconsistent"),
+    *("judge_asked", "judge_unparseable", "judge_failed"),
+    *("judge_tokens_in", "judge_tokens_out", "judge_cost"),
+)
+
+
+class Outcomes(NamedTuple):
+    """What became of compared answers, as seen from the method."""
+
+    wins: int
+    ties: int
+    losses: int
+
+
+def judged(folder: RunFolder, method: str) -> dict[str, Any]:
+    """Figures of the judgements that a method's scores are made of; None where there are none."""
+    scores = [score for (_, name), score in folder.scores().items() if name == method]
+    keys = {key for score in scores for key in score.judgements}
+    if not keys:
+        return dict.fromkeys(JUDGED)
+    known = folder.judgements()
+    own = [known[key] for key in sorted(keys) if key in known]
+    failed = sum(judgement.error is not None for judgement in own)
+    unread = sum(judgement.verdict is None for judgement in own) - failed
+    return _compared(scores) | {
+        "judge": own[-1].judge if own else None,
+        "judge_asked": len(keys),
+        "judge_unparseable": unread,
+        "judge_failed": failed,
+        "judge_tokens_in": _total(own, "tokens_in"),
+        "judge_tokens_out": _total(own, "tokens_out"),
+        "judge_cost": _total(own, "cost"),
+    }
+
+
+def _compared(scores: Sequence[Score]) -> dict[str, Any]:
+    points = [score.metrics[PAIRWISE] for score in scores if PAIRWISE in score.metrics]
+    if not points:
+        return dict.fromkeys(("pairwise", "win_rate", "win_rate_ci", "judge_inconsistent"))
+    agreed = [score.metrics[AGREEMENT] for score in scores if AGREEMENT in score.metrics]
+    return {
+        "pairwise": list(Outcomes(points.count(1.0), points.count(0.5), points.count(0.0))),
+        "win_rate": sum(points) / len(points),
+        "win_rate_ci": accuracy_interval(points),
+        "judge_inconsistent": agreed.count(0.0),
+    }
+
+
+def _total(judgements: Sequence[Judgement], name: str) -> float | None:
+    """A sum over calls that came back; None where one of them does not tell."""
+    values = [getattr(each, name) for each in judgements if each.error is None]
+    return None if None in values else sum(values)

@@ -1,0 +1,219 @@
+"""A run's folder: append-only records, resume, and provenance.
+
+results/NAME/  config.yaml provenance.json prompt.txt   written before the first token
+               records.jsonl                            one line a sample and method
+               judgements.jsonl                         one line a verdict of a judging model
+               pieces.json                              the text of every id in them
+               traces/                                  a Parquet file a record, where asked for
+               scores.jsonl summary.json summary.csv    rebuilt from these at any time
+
+`xz results/NAME/records.jsonl` packs what is finished into a tenth of its size or less. It is read
+as before, and what a resumed run adds begins a new records.jsonl beside it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from flybench.config import RunConfig
+from flybench.config.groups import read_yaml
+from flybench.core import FlybenchError, Judgement, Record, Score
+from flybench.records.jsonl import Known, append_line, nouns, record_line, record_of, score_of
+
+Key = tuple[str, str]
+# What a summary needs to know of a run.
+PROVENANCE = {"model", "task", "device", "engine", "retention_margin"}
+RECORDS, JUDGEMENTS = "records.jsonl", "judgements.jsonl"
+# Ids that a drafter of a part of the vocabulary may propose.
+DRAFT_IDS = "draft_ids.json"
+
+
+class RunFolder:
+    """The files of one run. Records are keyed by sample and method; the last line of a key wins."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def existing(cls, path: Path) -> RunFolder:
+        """A folder that a run has written.
+
+        Raises:
+            FlybenchError: there is no run at `path`.
+        """
+        folder = cls(path)
+        if not folder.config_file.is_file():
+            raise FlybenchError(
+                f"{path} is not a run's folder (it has no config.yaml): give one that "
+                "`flybench run` printed, such as results/NAME."
+            )
+        return folder
+
+    @classmethod
+    def all_existing(cls, paths: Sequence[Path]) -> list[RunFolder]:
+        """Those of `paths` that are runs; a line tells of each other thing that a glob has caught.
+
+        Raises:
+            FlybenchError: a path does not exist, or none is a run.
+        """
+        found = [cls(path) for path in paths if cls(path).config_file.is_file()]
+        for path in paths:
+            if not found or not path.exists():
+                cls.existing(path)
+            if not cls(path).config_file.is_file():
+                print(f"{path} is not a run's folder and is passed over.", file=sys.stderr)
+        return found
+
+    @property
+    def config_file(self) -> Path:
+        return self.path / "config.yaml"
+
+    def config(self) -> RunConfig:
+        """The settings of the run.
+
+        Raises:
+            FlybenchError: config.yaml is damaged, or of settings that are not allowed.
+        """
+        return RunConfig.from_tree(read_yaml(self.config_file))
+
+    @property
+    def records_file(self) -> Path:
+        return self.path / RECORDS
+
+    def append(self, noun: Record | Judgement) -> None:
+        """Add one line and make sure that it survives a kill."""
+        if isinstance(noun, Record):
+            append_line(self.records_file, record_line(noun))
+        else:
+            append_line(self.path / JUDGEMENTS, json.dumps(asdict(noun)) + "\n")
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Hold the folder, so that two processes never decode the same samples.
+
+        Raises:
+            FlybenchError: another process holds it.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / ".lock").open("w") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise FlybenchError(
+                    f"another process is working in {self.path}: wait for it, or set out= to "
+                    "another folder."
+                ) from error
+            yield
+
+    def repair(self, name: str = RECORDS) -> bool:
+        """Cut off a half-written last line, as a kill leaves it; True if there was one."""
+        path = self.path / name
+        if not path.exists():
+            return False
+        data = path.read_bytes()
+        end = data.rfind(b"\n") + 1
+        if end == len(data):
+            return False
+        with path.open("r+b") as stream:
+            stream.truncate(end)
+        return True
+
+    def remembered(self, key: Key, make: Callable[[], Any]) -> Any:
+        """What `make` works out of the files; a folder that reads them once keeps it by `key`."""
+        return make()
+
+    def shared(self, kind: str, nouns: Sequence[Any], make: Callable[[], Any]) -> Any:
+        """The same of these nouns alone; folders that hold the very same ones share it."""
+        return make()
+
+    def records(self, known: Known | None = None) -> dict[Key, Record]:
+        """Every record, by sample and method: the last one, but no failure hides a success.
+
+        `known` are lines that were read before, of other folders too.
+        """
+        found: dict[Key, Record] = {}
+        for record in nouns(self.records_file, record_of, known):
+            key = record.sample_id, record.method
+            before = found.get(key)
+            if before is None or before.error or not record.error:
+                found[key] = record
+        return found
+
+    def scores(self, known: Known | None = None) -> dict[Key, Score]:
+        """Every score, by sample and method; empty before scoring. `known` as in `records`."""
+        scores = nouns(self.path / "scores.jsonl", score_of, known)
+        return {(score.sample_id, score.method): score for score in scores}
+
+    def judgements(self) -> dict[str, Judgement]:
+        """Every judgement by its key: the last one, but no failure hides a success."""
+        found: dict[str, Judgement] = {}
+        for judgement in nouns(self.path / JUDGEMENTS, lambda row: Judgement(**row)):
+            before = found.get(judgement.key)
+            if before is None or before.error or not judgement.error:
+                found[judgement.key] = judgement
+        return found
+
+    def write_scores(self, scores: Iterable[Score]) -> None:
+        """Replace the scores."""
+        lines = (json.dumps(asdict(score)) + "\n" for score in scores)
+        self.write("scores.jsonl", "".join(lines))
+
+    def write(self, name: str, text: str) -> None:
+        """Replace a file in one step, so that a kill never leaves half of it."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        partial = self.path / f".{name}.partial"
+        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
+        partial.replace(self.path / name)
+
+    def read_json(self, name: str) -> Any:
+        """A JSON file of the folder, None if it is not there.
+
+        Raises:
+            FlybenchError: it is damaged.
+        """
+        path = self.path / name
+        if not path.is_file():
+            return None
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise FlybenchError(
+                f"{path} is damaged ({error}): remove it, and the next `flybench run` with the "
+                "same settings writes it again."
+            ) from error
+
+    def provenance(self) -> dict[str, Any]:
+        """provenance.json.
+
+        Raises:
+            FlybenchError: it is missing, damaged, or not what a run writes.
+        """
+        known = self.read_json("provenance.json")
+        if not isinstance(known, dict) or PROVENANCE - set(known):
+            raise FlybenchError(
+                f"{self.path / 'provenance.json'} is missing or incomplete: repeat `flybench run` "
+                "with the same settings, which writes it again and decodes nothing twice."
+            )
+        return known
+
+    def amend_invocation(self, **facts: Any) -> None:
+        """Add what became known since provenance.json was written to its last invocation."""
+        known = self.provenance()
+        known["invocations"][-1] |= facts
+        self.write_json("provenance.json", known)
+
+    def amend(self, **facts: Any) -> None:
+        """Set what provenance.json says of the scores; without news the file stays as it is."""
+        known = self.provenance()
+        if any(known.get(name) != value for name, value in facts.items()):
+            self.write_json("provenance.json", known | facts)
+
+    def write_json(self, name: str, value: Any) -> None:
+        self.write(name, json.dumps(value, indent=2) + "\n")

@@ -1,0 +1,111 @@
+"""Traces beside a run's records: `traces/NAME.parquet` for each, written before its line is.
+
+A file is named after what its record says, so that neither can be out of step with the other: a
+file that a kill left without a record, or of an answer that was decoded again, is never looked up.
+The three probabilities are for whoever studies acceptance; a replay reads none of them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from flybench.config import digest
+from flybench.core import FlybenchError, Record, RowTrace
+from flybench.records.folder import RunFolder
+
+FOLDER = "traces"
+# Rules compare the entropies with θ, so that these keep their bits; nothing decides by the rest.
+KINDS = {
+    "sample_id": "category",
+    "method": "category",
+    "turn": "int16",
+    "round": "int32",
+    "position": "int16",
+    "token": "int32",
+    "choice": "int32",
+    "entropy": "float32",
+    "top3_entropy": "float32",
+    "probability": "float16",
+    "max_probability": "float16",
+    "draft_probability": "float16",
+}
+
+
+def trace_file(folder: RunFolder, record: Record) -> Path:
+    """Where the traces of a record are, if it has any."""
+    said = [[turn.ids, [round_.fates for round_ in turn.rounds]] for turn in record.turns]
+    name = digest([record.sample_id, record.method, said])[:24]
+    return folder.path / FOLDER / f"{name}.parquet"
+
+
+def has_traces(folder: RunFolder, record: Record) -> bool:
+    """Whether the traces of a record are there."""
+    return trace_file(folder, record).is_file()
+
+
+def write_traces(folder: RunFolder, record: Record) -> None:
+    """Write the traces of a record in one step; of a failed one there are none."""
+    if record.error is not None:
+        return
+    file = trace_file(folder, record)
+    file.parent.mkdir(exist_ok=True)
+    partial = file.with_suffix(".partial")
+    trace_frame(record).to_parquet(partial, engine="pyarrow", compression="zstd", index=False)
+    partial.replace(file)
+
+
+def trace_frame(record: Record) -> pd.DataFrame:
+    """One row for each drafted token of each round in order, and one for what follows them all.
+
+    Columns are those of `KINDS`: where the row stands, and what `RowTrace` says of it.
+    """
+    places = [
+        (turn_number, number, position)
+        for turn_number, turn in enumerate(record.turns)
+        for number, round_ in enumerate(turn.rounds)
+        for position in range(round_.drafted + 1)
+    ]
+    rows = [row for turn in record.turns for row in turn.traces]
+    frame = pd.concat(
+        [
+            pd.DataFrame(places, columns=["turn", "round", "position"]),
+            pd.DataFrame(rows, columns=RowTrace._fields),
+        ],
+        axis=1,
+    )
+    return frame.assign(sample_id=record.sample_id, method=record.method)[[*KINDS]].astype(KINDS)
+
+
+def read_traces(folder: RunFolder, record: Record) -> pd.DataFrame:
+    """What `trace_frame` gave for a record.
+
+    Raises:
+        FlybenchError: the run kept no traces of it, or they are damaged.
+    """
+    file = trace_file(folder, record)
+    if not file.is_file():
+        raise FlybenchError(
+            f"{folder.path} has no traces of sample {record.sample_id}: repeat its `flybench run` "
+            "with record.traces=true, which decodes again what lacks them."
+        )
+    try:
+        frame = pd.read_parquet(file, engine="pyarrow")
+        complete = [*frame] == [*KINDS] and len(frame) == _rows(record)
+    except (OSError, ValueError) as error:  # pyarrow's own errors are of these kinds
+        raise _damaged(file) from error
+    if not complete:
+        raise _damaged(file)
+    return frame
+
+
+def _rows(record: Record) -> int:
+    return sum(round_.drafted + 1 for turn in record.turns for round_ in turn.rounds)
+
+
+def _damaged(file: Path) -> FlybenchError:
+    return FlybenchError(
+        f"{file} is damaged: remove it, and the same `flybench run` with record.traces=true makes "
+        "it again."
+    )

@@ -1,0 +1,128 @@
+"""What a reader must know before a verdict: the rule, divergences, failures, caps, throttling."""
+
+from __future__ import annotations
+
+from flybench.metrics.stats import ratio
+from flybench.report.findings import floor
+from flybench.report.findings.finding import count
+from flybench.report.findings.judging import caveat
+from flybench.report.run import Arm, Run
+from flybench.text import number, percent
+
+CAP_WORRIES = 0.02
+LOOPS_WORRY = 0.01
+
+
+def notes(run: Run, arm: Arm) -> list[str]:
+    """Sentences on one arm, the run's own warnings last."""
+    own = [
+        _rule(run, arm),
+        _divergences(run, arm),
+        floor.note(run, arm),
+        _harm(arm),
+        _unfinished(run, arm),
+        _failures(arm),
+        _caps(run, arm),
+        _loops(run, arm),
+        _throttling(run, arm),
+        caveat(arm),
+        "Only a part of the samples is judged."
+        if run.provenance.get("judged") == "partly judged"
+        else "",
+    ]
+    warnings = [str(warning) for warning in run.provenance.get("warnings") or []]
+    return [note for note in own if note] + warnings
+
+
+def is_loose(run: Run, arm: Arm) -> bool:
+    """Whether the arm's rule may keep tokens that are not the target's own choice."""
+    rule = (run.provenance.get("method_config") or {}).get("verify") or {}
+    configured = rule.get("kind") == "fly" and run.provenance.get("method") == arm.method
+    return configured or bool(arm.row["loose_per_1000"])
+
+
+def _rule(run: Run, arm: Arm) -> str:
+    if arm.method == "ar" or not arm.row["n"]:
+        return ""
+    if is_loose(run, arm):
+        loose = number(arm.row["loose_per_1000"], 1)
+        return f"Its rule is loose: {loose} of 1000 tokens are not the target's own choice."
+    return "Its rule is exact: every token is the target's own choice, or sampled from its law."
+
+
+def _divergences(run: Run, arm: Arm) -> str:
+    row = arm.row
+    share = row["exact_match_rate"]
+    if share is None:
+        return ""
+    same = f"{percent(share)} of the answers equal AR's token for token"
+    greedy = not (run.provenance.get("sampling") or {}).get("temperature")
+    parted = round((1 - share) * row["n_paired"])
+    if is_loose(run, arm) or not greedy or not parted:
+        return f"{same}."
+    ties = row["tie_flips"]
+    text = f"{same}; {ties} of the {parted} that part do so at a near tie of AR's logits"
+    if ties == parted:
+        return f"{text}."
+    return f"{text}, the rest hint at a fault or at coarse arithmetic, since the rule is exact."
+
+
+def _harm(arm: Arm) -> str:
+    harmful = arm.row["loose_harmful"]
+    if not harmful:
+        return ""
+    stand = "1 loose token stands" if harmful == 1 else f"{harmful} loose tokens stand"
+    answers = arm.row["loose_flips"][0]
+    return (
+        f"{stand} before a fact that only AR got right, in {count(answers, 'answer')}: they are "
+        "listed with the samples."
+    )
+
+
+def _unfinished(run: Run, arm: Arm) -> str:
+    asked, there = run.provenance.get("samples"), arm.row["n"] + arm.row["n_error"]
+    if not isinstance(asked, int) or there >= asked:
+        return ""
+    return f"The run is not finished: {there} of {asked} samples; its `flybench run` continues it."
+
+
+def _failures(arm: Arm) -> str:
+    failed = arm.row["n_error"]
+    if not failed:
+        return ""
+    some = "1 sample failed and is" if failed == 1 else f"{failed} samples failed and are"
+    return f"{some} left out of every figure."
+
+
+def _caps(run: Run, arm: Arm) -> str:
+    frames = {"ar": run.baseline, arm.method: arm.samples}
+    capped = {name: frame["capped"].mean() for name, frame in frames.items() if len(frame)}
+    if all(share <= CAP_WORRIES for share in capped.values()):
+        return ""
+    shares = ", ".join(f"{name} {percent(share)}" for name, share in capped.items())
+    return f"Answers cut off at the length cap: {shares}; such answers are rarely right."
+
+
+def _loops(run: Run, arm: Arm) -> str:
+    pairs = run.paired(arm)
+    own, plain = (ratio(pairs[f"looped{end}"], pairs[f"tokens{end}"]) or 0 for end in ("", "_ar"))
+    if own - plain <= LOOPS_WORRY:
+        return ""
+    return (
+        f"It goes round in loops more than AR: {percent(own)} of its tokens against "
+        f"{percent(plain)}. Such tokens are fast to draft and say nothing."
+    )
+
+
+def _throttling(run: Run, arm: Arm) -> str:
+    counts = {
+        one.method: f"{one.method} {one.row['throttled_samples']} of {one.row['n']}"
+        for one in run.arms
+        if one.method in ("ar", arm.method) and one.row["throttled_samples"]
+    }
+    if not counts:
+        return ""
+    return (
+        f"Cards ran throttled at the end of some samples ({', '.join(counts.values())}): these "
+        "stay in every figure, and they are slower than the cards can be."
+    )

@@ -1,0 +1,200 @@
+"""Tables of one method beside AR: every sample, the flips with their answers, the categories."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import pandas as pd
+
+from flybench.core import Record
+from flybench.metrics.divergence import TIE_MARGIN, partings
+from flybench.metrics.stats import ratio
+from flybench.report.run import Arm, Run
+from flybench.report.tables.table import Cell, Column, Table
+from flybench.score.judge.verdicts import HIGHEST
+from flybench.text import NONE, number, shorten
+
+EXCERPT = 160
+LEAD = 40
+LISTED = 200
+PARTING = (
+    "First token that differs (0 = the first), and AR's top-2 logit gap there: below "
+    f"{TIE_MARGIN:g} a tie that another order of additions can flip, unless a loose rule kept the "
+    "other token; else a real difference"
+)
+FLIPS = {-1: "▼ lost", 1: "▲ won"}
+
+
+def samples(run: Run, arm: Arm) -> Table:
+    """One row a sample that AR or the method finished, the first `LISTED` of them."""
+    columns = [
+        Column("sample", numeric=False),
+        Column("category", numeric=False),
+        Column("flip", numeric=False, title=_meaning(arm)),
+        *_verdicts(arm),
+        Column("tokens, AR"),
+        Column("tokens"),
+        Column("speed-up, throughput", "×", "(N / decode_s) / (N_ar / decode_s_ar)"),
+        Column("speed-up, time to answer", "×", "total_s_ar / total_s"),
+        Column("τ", "tokens/round", "N / R"),
+        Column("loose", "tokens"),
+        Column("in loops", "tokens"),
+        Column("parts from AR at", "token", PARTING),
+        Column("finish, AR", numeric=False),
+        Column("finish", numeric=False),
+    ]
+    table = run.joined(arm)
+    count = len(table)
+    table = table.head(LISTED).copy()
+    which = "every sample" if count <= LISTED else f"the first {LISTED} of {count:,} samples,"
+    table["throughput"] = (table["tokens"] / table["decode_s"]) / (
+        table["tokens_ar"] / table["decode_s_ar"]
+    )
+    table["latency"] = table["total_s_ar"] / table["total_s"]
+    table["tau"] = table["tokens"] / table["rounds"]
+    table = table.join(partings(run.baseline, arm.samples))
+    rows = [_sample(run, arm, str(row["sample_id"]), row) for row in _rows(table)]
+    return Table(f"{arm.label}: {which} beside AR", columns, rows)
+
+
+def _sample(run: Run, arm: Arm, sample_id: str, row: dict[str, Any]) -> list[Cell]:
+    records = run.folder.records()
+    flip = FLIPS.get(_flip(arm, row), "")
+    kind = flip[2:]
+    finishes = [_finish(records.get((sample_id, name))) for name in ("ar", arm.method)]
+    category = row["category"] if isinstance(row["category"], str) else row["category_ar"]
+    return [
+        Cell(sample_id, kind=kind),
+        Cell(category),
+        Cell(flip, kind=kind),
+        *(Cell(_verdict(arm, row[name])) for name in ("correct_ar", "correct")),
+        *(Cell(number(row[name], 0)) for name in ("tokens_ar", "tokens")),
+        *(
+            Cell(number(row[name]), kind="slower" if row[name] < 1 else "")
+            for name in ("throughput", "latency")
+        ),
+        Cell(number(row["tau"])),
+        *(Cell(number(row[name], 0)) for name in ("loose", "looped")),
+        _parting(row),
+        *(Cell(finish) for finish in finishes),
+    ]
+
+
+def _parting(row: dict[str, Any]) -> Cell:
+    """Where the ids part from AR's, and of which kind the difference is."""
+    if math.isnan(row["place"]):
+        return Cell(NONE)
+    gap = "AR had ended" if math.isinf(row["margin"]) else number(row["margin"])
+    return Cell(number(row["place"], 0), f"{'tie' if row['tie'] is True else 'real'}, {gap}")
+
+
+def flips(run: Run, arm: Arm) -> Table | None:
+    """The samples that only one of the two solved, or that a judge prefers of one, with both
+    answers; None if there are none."""
+    records, scores = run.folder.records(), run.folder.scores()
+    rows = []
+    for row in _rows(run.joined(arm)):
+        key = str(row["sample_id"])
+        flip = _flip(arm, row)
+        if not flip:
+            continue
+        texts = [_text(records[key, name]) for name in ("ar", arm.method)]
+        shared = max(len(os.path.commonprefix(texts)) - LEAD, 0)
+        cells = [Cell(key, kind=FLIPS[flip][2:]), Cell(FLIPS[flip], kind=FLIPS[flip][2:])]
+        for name, text in zip(("ar", arm.method), texts, strict=True):
+            start = "…" if shared else ""
+            score = scores[key, name]
+            extracted = score.reason if arm.graded else score.extracted
+            cells.append(
+                Cell(NONE if extracted is None else shorten(extracted, EXCERPT), kind="message")
+            )
+            cells.append(Cell(start + shorten(text[shared:], EXCERPT), kind="message"))
+        rows.append(cells)
+    what = "grades" if arm.graded else "extracted"
+    found = (f"{what}, AR", "text where they part, AR", what, "text where they part")
+    columns = [Column(label, numeric=False) for label in ("sample", "flip", *found)]
+    which = "answers of which the judge prefers one" if arm.graded else "answers that flipped"
+    return Table(f"{arm.label}: {which}", columns, rows) if rows else None
+
+
+def categories(run: Run, arm: Arm) -> Table | None:
+    """Accuracy and speed by category over paired samples; None for a single category."""
+    pairs = run.paired(arm)
+    groups = list(pairs.groupby("category"))
+    if len(groups) < 2:
+        return None
+    columns = [
+        Column("category", numeric=False),
+        Column("pairs"),
+        *_verdicts(arm),
+        Column("speed-up, throughput", "×"),
+        Column("speed-up, time to answer", "×"),
+        Column("τ pooled", "tokens/round"),
+        Column("loose", "per 1000"),
+    ]
+    rows = [_category(arm, str(name), group) for name, group in groups]
+    return Table(f"{arm.label}: by category", columns, rows)
+
+
+def _category(arm: Arm, name: str, group: pd.DataFrame) -> list[Cell]:
+    judged = group[["correct_ar", "correct"]].dropna()
+    own, plain = (ratio(group[f"tokens{s}"], group[f"decode_s{s}"]) for s in ("", "_ar"))
+    return [
+        Cell(name),
+        Cell(number(len(group), 0)),
+        *(Cell(_verdict_of_all(arm, judged[column])) for column in ("correct_ar", "correct")),
+        Cell(number(own / plain if own and plain else None)),
+        Cell(number(ratio(group["total_s_ar"], group["total_s"]))),
+        Cell(number(ratio(group["tokens"], group["rounds"]))),
+        Cell(number(ratio(group["loose"], group["tokens"]), 1, 1000)),
+    ]
+
+
+def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [
+        {str(key): value for key, value in row.items()}
+        for row in table.reset_index().to_dict("records")
+    ]
+
+
+def _verdicts(arm: Arm) -> list[Column]:
+    what, unit = ("grade", f"of {HIGHEST:g}") if arm.graded else ("right", "")
+    return [Column(f"{what}, AR", unit), Column(what, unit)]
+
+
+def _meaning(arm: Arm) -> str:
+    if arm.graded:
+        return "lost: the judge prefers AR's answer in both orders; won: the method's"
+    return "lost: only AR is right; won: only the method is"
+
+
+def _flip(arm: Arm, row: dict[str, Any]) -> int:
+    """−1 lost, 1 won, 0 neither (or not judged, since NaN compares false)."""
+    own, other = (row["pairwise"], 0.5) if arm.graded else (row["correct"], row["correct_ar"])
+    return int(own > other) - int(own < other)
+
+
+def _verdict(arm: Arm, value: float) -> str:
+    if arm.graded:
+        return number(value, 1, HIGHEST)
+    return {1.0: "✓", 0.0: "✗"}.get(value, number(value))
+
+
+def _verdict_of_all(arm: Arm, values: pd.Series) -> str:
+    if arm.graded:
+        return number(values.mean(), 1, HIGHEST)
+    return f"{values.sum():g}/{len(values)}" if len(values) else NONE
+
+
+def _finish(record: Record | None) -> str:
+    if record is None:
+        return NONE
+    if record.error:
+        return "failed"
+    return ", ".join(dict.fromkeys(turn.finish for turn in record.turns))
+
+
+def _text(record: Record) -> str:
+    return "\n".join(turn.text for turn in record.turns)

@@ -1,0 +1,1 @@
+"""Driving a run: setup, plan, session, the runner, sweeps, progress, provenance."""

@@ -1,0 +1,89 @@
+"""One sample under one method: every turn of it, or why there is none."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from dataclasses import replace
+
+import torch
+from tqdm import tqdm
+
+from flybench.config import MethodConfig
+from flybench.core import Generation, Loosened, Prompt, Record
+from flybench.core.token_classes import continues_copy
+from flybench.decode import Decoder, StopRule
+from flybench.distributed import world_size
+from flybench.measure.clock import peak_memory_bytes, reset_peak_memory
+from flybench.run.setup import Machinery
+
+
+def answer(
+    plan: Machinery,
+    method: MethodConfig,
+    decoder: Decoder,
+    prompt: Prompt,
+    position: int,
+    salt: str = "",
+) -> Record:
+    """One sample under one method. A failure is recorded, never timed, and the run goes on."""
+    device = decoder.target.device
+    record = Record(
+        sample_id=prompt.sample_id,
+        method=method.name,
+        category=prompt.category,
+        position=position,
+        prompt_sha256=plan.prompt_sha256(prompt),
+    )
+    reset_peak_memory(device)
+    try:
+        generations = converse(plan, prompt, decoder, salt)
+    except Exception as error:  # whatever breaks one sample must not lose the others
+        if world_size() > 1:  # the other ranks are out of step now
+            raise
+        if isinstance(error, torch.OutOfMemoryError):
+            torch.cuda.empty_cache()
+        message = f"{type(error).__name__}: {error}"
+        tqdm.write(f"{prompt.sample_id} ({method.name}) failed: {message}", file=sys.stderr)
+        return replace(record, error=message)
+    return replace(record, turns=generations, peak_memory_bytes=peak_memory_bytes(device))
+
+
+def converse(plan: Machinery, prompt: Prompt, decoder: Decoder, salt: str = "") -> list[Generation]:
+    """Every turn of a sample; a later turn reads the method's own earlier answers."""
+    stop = StopRule(plan.target.eos_ids, prompt.max_new_tokens, prompt.stop, plan.chat.spell)
+    messages = list(prompt.messages)
+    answers: list[Generation] = []
+    for number, question in enumerate([None, *prompt.followups]):
+        if question is not None:
+            messages += [
+                {"role": "assistant", "content": answers[-1].text},
+                {"role": "user", "content": question},
+            ]
+        ids = plan.chat.encode(plan.chat.render(messages))
+        plan.check_length(len(ids), prompt)
+        seed = f"{plan.config.seed}:{prompt.sample_id}:{number}{salt}".encode()
+        generation = decoder.decode(
+            ids, stop, int.from_bytes(hashlib.sha256(seed).digest()[:7], "big")
+        )
+        text = plan.chat.answer(generation.ids, prompt.stop)
+        loosened = [_spelled(plan, ids, generation, token) for token in generation.loosened]
+        begun = messages[-1]["content"] if messages[-1]["role"] == "assistant" else ""
+        answers.append(replace(generation, text=text, loosened=loosened, begun=begun))
+    return answers
+
+
+def _spelled(
+    plan: Machinery, prompt: list[int], generation: Generation, token: Loosened
+) -> Loosened:
+    """With the texts of the token and of what the target preferred, where it stands, and whether
+    a copy ends there."""
+    spell, before = plan.chat.spell, generation.ids[: token.place]
+    preferred = token.opinion.preferred
+    return replace(
+        token,
+        text=spell([generation.ids[token.place]]),
+        preferred_text=spell([preferred]),
+        start=len(spell(before)),
+        copied=continues_copy([*prompt, *before], preferred),
+    )

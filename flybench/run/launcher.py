@@ -1,0 +1,144 @@
+"""Cells, run in this process, or in several and on other machines by Hydra's launchers.
+
+    flybench run -m hydra/launcher=joblib task=gsm8k,humaneval method=spd,fly
+
+Cells that differ in more than their method, say in their task or their seed, become jobs of their
+own, each a process that loads its pair once and measures AR once for all its methods. Every job
+works in the folder of the command, which the machines must share, and resumes as a run does.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hydra import initialize_config_dir
+from hydra._internal.callbacks import Callbacks
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.plugins import Plugins
+from hydra.types import HydraContext, RunMode
+from omegaconf import DictConfig
+
+from flybench.config import RunConfig, digest
+from flybench.config.checks import suggestion
+from flybench.config.compose import Cell, Request, in_one_sentence
+from flybench.config.groups import conf_dir
+from flybench.core import FlybenchError
+from flybench.distributed import rank, world_size
+
+LAUNCHER = "hydra/launcher"
+HERE = "basic"
+
+
+class Outcome(NamedTuple):
+    """The exit code of some cells, the folders of those that were finished, why others were not."""
+
+    code: int
+    folders: list[Path]
+    failures: list[str]
+
+
+def run_cells(cells: Sequence[Cell], argv: Sequence[str], plain: bool = False) -> Outcome:
+    """Run cells, one after another, in this process; `plain` as `Progress` takes it."""
+    # The engine takes seconds to import, and what cannot be launched is refused before.
+    from flybench.run.sweep import Sweep
+
+    sweep = Sweep([cell.config for cell in cells], argv, plain)
+    code = 0
+    for cell in cells:
+        if len(cells) > 1 and not rank():
+            print(f"\n{cell.name}")
+        code = max(code, sweep.run(cell.config))
+    failed = [cell for cell in cells if cell.config in sweep.failures]
+    failures = [f"{cell.name}: {sweep.failures[cell.config]}" for cell in failed]
+    return Outcome(code, list(sweep.finished), failures)
+
+
+def launcher_of(request: Request) -> str | None:
+    """The launcher that a request names; None if its cells run in this process.
+
+    Raises:
+        FlybenchError: it asks for one that cannot launch what it asks for.
+    """
+    pairs = [override.lstrip("+").partition("=") for override in request.hydra_overrides]
+    chosen = [value for name, _, value in pairs if name == LAUNCHER]
+    if not pairs or chosen[-1:] == [HERE]:
+        return None
+    if not chosen:
+        raise FlybenchError(
+            f"{pairs[0][0]} has no effect without a launcher of Hydra's: add {LAUNCHER}=NAME, or "
+            "remove it."
+        )
+    if not request.multirun:
+        raise FlybenchError(f"{LAUNCHER}={chosen[-1]} launches the jobs of a sweep: add -m.")
+    if world_size() > 1:
+        raise FlybenchError(
+            f"{LAUNCHER}={chosen[-1]} under torchrun would launch every job once a rank: remove "
+            "one of the two."
+        )
+    return chosen[-1]
+
+
+def launch(request: Request, name: str, cells: Sequence[Cell], argv: Sequence[str]) -> Outcome:
+    """Hand `cells` over to the launcher `name` and wait for all of them.
+
+    Raises:
+        FlybenchError: there is no such launcher here.
+    """
+    jobs = Jobs(travelling_together(cells), list(argv))
+    with initialize_config_dir(str(conf_dir()), version_base="1.3"):
+        hydra = GlobalHydra.instance().hydra
+        assert hydra is not None, "it was just initialised"
+        _check_installed(name, hydra.config_loader.get_group_options(LAUNCHER))
+        # Cells are Hydra's only to compose where they run: what a job does, it brings along.
+        firsts = [list(job[0].overrides) for job in jobs.jobs]
+        overrides = [*firsts[0], *request.hydra_overrides, *request.search_path]
+        with in_one_sentence(request):
+            config = hydra.compose_config("config", overrides, run_mode=RunMode.MULTIRUN)
+        context = HydraContext(hydra.config_loader, Callbacks(config))
+        launcher = Plugins.instance().instantiate_launcher(context, jobs, config)
+        returned: list[Any] = list(launcher.launch(firsts, initial_job_idx=0))
+    outcomes: list[Outcome] = [each.return_value for each in returned]
+    codes, folders, failures = zip(*outcomes, strict=True)
+    return Outcome(max(codes), list(chain(*folders)), list(chain(*failures)))
+
+
+def travelling_together(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """Jobs: cells that may share AR or a folder are one, so that neither is contended for."""
+    jobs: dict[str, list[Cell]] = {}
+    for cell in cells:
+        jobs.setdefault(_all_but_method(cell.config), []).append(cell)
+    return list(jobs.values())
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """What every job runs, wherever it wakes up: its cells, by its number."""
+
+    jobs: list[list[Cell]]
+    argv: list[str]
+    folder: Path = field(default_factory=Path.cwd)
+
+    def __call__(self, tree: DictConfig) -> Outcome:
+        os.chdir(self.folder)
+        return run_cells(self.jobs[HydraConfig.get().job.num], self.argv, plain=True)
+
+
+def _all_but_method(config: RunConfig) -> str:
+    identity = config.identity()
+    del identity["method"]
+    return digest([identity, config.out])
+
+
+def _check_installed(name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        raise FlybenchError(
+            f"{LAUNCHER}={name} is not here: choose one of {', '.join(known)}"
+            f"{suggestion(name, known)}, or install it, for example with "
+            "`pip install 'flybench[joblib]'`, [submitit] or [ray]."
+        )

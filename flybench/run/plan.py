@@ -1,0 +1,126 @@
+"""What is decided before a weight is loaded: data, prompts, limits, and the run's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from random import Random
+
+from flybench.config import MethodConfig, RunConfig, digest
+from flybench.core import FlybenchError, Prompt
+from flybench.engine.loading.description import DescribePair, describe_pair, describing_once
+from flybench.methods import AR, AR_AGAIN
+from flybench.records.folder import RunFolder
+from flybench.run.setup import Machinery, check_devices, choose_machinery
+from flybench.score.judge import check_judge
+from flybench.tasks import build_task
+from flybench.tasks.base import Task
+
+ORDER = 20251122  # of shuffled samples: one for all runs, so that they stay comparable
+
+
+@dataclass(frozen=True)
+class Plan(Machinery):
+    """A run that was checked. `key` hashes everything that decides its tokens, `family` all of it
+    but the seed.
+
+    `max_length` is the longest text in tokens that any sample can reach.
+    """
+
+    folder: RunFolder
+    key: str
+    family: str
+    task: Task
+    prompts: Sequence[Prompt]
+    max_length: int
+
+    @property
+    def cautions(self) -> list[str]:
+        """What a reader of the run's figures should know of how they come about."""
+        head = self.head.caution(self.max_length) if self.head else None
+        notes = (self.engine_note, self.config.method.caution, head, self.task.caution)
+        return [note for note in notes if note]
+
+    @property
+    def methods(self) -> list[MethodConfig]:
+        """AR, the method unless that is AR, and AR again where the run asks for it."""
+        own = [self.config.method] if self.config.method.draft.kind != "none" else []
+        return [AR, *own, *[AR_AGAIN] * (self.config.baseline.repeat - 1)]
+
+    def traces(self, method: MethodConfig) -> bool:
+        """Whether the run keeps traces of `method`, which must draft to have any."""
+        return self.config.record.traces and method.draft.kind != "none"
+
+    def beside(self, other: Plan) -> bool:
+        """Whether the two differ in their method alone, so that one AR serves both."""
+        same = replace(self.config, method=AR) == replace(other.config, method=AR)
+        ours, theirs = self.weights, other.weights
+        return same and (ours.serve(theirs) or theirs.serve(ours))
+
+
+def make_plan(config: RunConfig, describe: DescribePair = describe_pair) -> Plan:
+    """Check a run without changing anything.
+
+    Raises:
+        FlybenchError: something that would make the run fail is known beforehand.
+    """
+    check_devices(config)  # before any data are fetched
+    task = build_task(config.task)
+    check_judge(config, task)
+    machinery = choose_machinery(config, describe)
+    target, chat, head = machinery.target, machinery.chat, machinery.head
+    prompts = _prompts(task, config)
+    if not prompts:
+        raise FlybenchError(
+            f"offset={config.offset} leaves no sample of task {config.task.name}, which has "
+            f"{len(task.prompts())}: lower the offset, or check that its data are not empty."
+        )
+    identity = config.identity() | {
+        "engine": asdict(machinery.engine),
+        "files": [info.files for info in machinery.infos] + ([head.files] if head else []),
+        "eos_ids": sorted(target.eos_ids),
+        "vocab_size": machinery.vocab_size,
+        "data": task.data_sha256,
+        "template": chat.identity,
+        "device": machinery.device.type,
+    }
+    key = digest(identity)
+    name = "-".join([config.model.name, config.method.name, config.task.name, key[:8]])
+    lengths = [len(chat.encode(chat.render(prompt.messages))) for prompt in prompts]
+    plan = Plan(
+        **vars(machinery),
+        folder=RunFolder(Path(config.out).expanduser() / name),
+        key=key,
+        family=digest({**identity, "seed": None}),
+        task=task,
+        prompts=prompts,
+        max_length=max(map(machinery.reach, prompts, lengths)),
+    )
+    # One long prompt costs one sample; settings that no prompt can meet cost nothing but this line.
+    shortest = min(range(len(prompts)), key=lengths.__getitem__)
+    plan.check_length(lengths[shortest], prompts[shortest])
+    return plan
+
+
+def planned(configs: Sequence[RunConfig]) -> list[Plan | Exception]:
+    """A plan of each, or why there is none: the other cells of a sweep go on."""
+    describe = describing_once()
+
+    def one(config: RunConfig) -> Plan | Exception:
+        try:
+            return make_plan(config, describe)
+        except Exception as error:
+            return error
+
+    return [one(config) for config in configs]
+
+
+def _prompts(task: Task, config: RunConfig) -> Sequence[Prompt]:
+    """The samples that are asked for; tasks sort theirs by category, so that parts may differ."""
+    end = None if config.limit is None else config.offset + config.limit
+    if not config.shuffle:
+        return task.prompts(end)[config.offset :]
+    prompts = [*task.prompts()]
+    Random(ORDER).shuffle(prompts)
+    return prompts[config.offset : end]

@@ -1,0 +1,144 @@
+"""Where a run's tokens came from: written into its folder before the first of them.
+
+`open_folder` writes config.yaml, provenance.json and prompt.txt (the first prompt as the model sees
+it), and mends what a kill may have left.
+"""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+
+import flybench
+from flybench.config import RunConfig
+from flybench.config.groups import conf_dir
+from flybench.engine.loading.description import ModelInfo
+from flybench.engine.loading.placement import engine_label
+from flybench.measure.clock import busy_share, device_name, environment, redacted
+from flybench.records.folder import RunFolder
+from flybench.run.plan import Plan
+from flybench.run.setup import Machinery
+from flybench.sandbox import execute as sandbox
+
+# Above this share of a busy processor, threads of two programs wait for each other.
+BUSY = 0.25
+
+
+def open_folder(plan: Plan, argv: Sequence[str], decodes: bool = True) -> None:
+    """Prepare the run's folder, which may hold records of an earlier invocation.
+
+    Warnings of earlier invocations stay; one that `decodes` nothing adds none about its timings.
+    """
+    plan.folder.repair()
+    write_config(plan.folder, plan.config)
+    plan.folder.write("prompt.txt", plan.chat.render(plan.prompts[0].messages))
+    warnings = plan.cautions + (busy_warnings(plan.device) if decodes else [])
+    for warning in warnings:
+        print(warning, file=sys.stderr)
+    before = plan.folder.read_json("provenance.json")
+    kept = before.get("warnings", []) if isinstance(before, dict) else []
+    every = list(dict.fromkeys([*kept, *warnings]))
+    plan.folder.write_json("provenance.json", provenance(plan, argv) | {"warnings": every})
+
+
+def write_config(folder: RunFolder, config: RunConfig) -> None:
+    """Write config.yaml: the settings of the tokens, and of the judge that scored them."""
+    folder.write("config.yaml", yaml.safe_dump(_lists(asdict(config)), sort_keys=False))
+
+
+def busy_warnings(device: torch.device) -> list[str]:
+    """A sentence where other work makes timings on the CPU unreliable."""
+    busy = busy_share()
+    if device.type != "cpu" or busy <= BUSY:
+        return []
+    return [
+        f"Other work kept {busy:.0%} of this machine's processor busy when the run started: "
+        "its timings are not reliable."
+    ]
+
+
+def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
+    """What decided the run, and every invocation that worked on it with its machine and commit."""
+    config = plan.config
+    known = plan.folder.read_json("provenance.json")
+    before = known.get("invocations") if isinstance(known, dict) else None
+    invocation = {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "argv": redacted(argv),
+        "git": _git_state(),
+        "environment": environment(plan.device),
+    }
+    return machinery_facts(plan) | {
+        "method": config.method.name,
+        "task": config.task.name,
+        "samples": len(plan.prompts),
+        "key": plan.key,
+        "family": plan.family,
+        "seed": config.seed,
+        "retention_margin": config.retention_margin,
+        "vocab_size": plan.vocab_size,
+        "sampling": asdict(config.sampling),
+        "method_config": asdict(config.method),
+        "task_config": asdict(config.task),
+        "data_sha256": plan.task.data_sha256,
+        "judged": plan.task.judged,
+        "sandbox": sandbox.guards() if plan.task.runs_code else None,
+        "invocations": [*(before if isinstance(before, list) else []), invocation],
+    }
+
+
+def machinery_facts(plan: Machinery) -> dict[str, Any]:
+    """Which models run, where, and on which engine."""
+    return {
+        "model": plan.config.model.name,
+        "device": device_name(plan.device),
+        "engine": engine_label(plan.engine, plan.infos),
+        "models": {
+            "target": _model(plan.target),
+            "draft": None if plan.draft is None else _model(plan.draft),
+            "head": None if plan.head is None else {"files": plan.head.files},
+        },
+    }
+
+
+def _model(info: ModelInfo) -> dict[str, Any]:
+    return asdict(info.ref) | {
+        "context_limit": info.context_limit,
+        "quantisation": info.quantisation,
+        "vocab_size": info.vocab_size,
+        "eos_ids": sorted(info.eos_ids),
+        "files": info.files,
+    }
+
+
+@functools.cache
+def _git_state() -> dict[str, Any] | None:
+    """Commit and cleanliness of flybench's own code and settings; None where it is no checkout."""
+    source = Path(flybench.__file__)
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(source.parent), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", source.name)  # installed inside somebody's checkout?
+        changed = git("status", "--porcelain", "--", str(source.parent), str(conf_dir()))
+        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(changed)}
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _lists(value: Any) -> Any:
+    """Lists for tuples, so that YAML stays plain."""
+    if isinstance(value, dict):
+        return {key: _lists(item) for key, item in value.items()}
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,61 @@
+"""A pair in memory, and the decoders that are built on it once."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from flybench.config import MethodConfig
+from flybench.decode import Decoder
+from flybench.distributed import rank
+from flybench.engine.loading.load import Pair, load_pair
+from flybench.measure.roofline import read_bandwidth
+from flybench.methods import AR, AR_AGAIN, build_decoder
+from flybench.run.setup import Machinery, Weights
+from flybench.sampling import Sampling
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A pair in memory, what its models must read for a token, and the decoders built on it."""
+
+    weights: Weights
+    max_length: int
+    pair: Pair
+    costs: dict[str, Any]
+    _decoders: dict[tuple[MethodConfig, Sampling, bool], Decoder] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: Machinery, max_length: int) -> Loaded:
+        """The weights that were chosen, for texts of up to `max_length` tokens."""
+        # Before the weights: the memory is free, and a process's peak stays that of its models.
+        bandwidth = read_bandwidth(plan.device)
+        pair = load_pair(
+            plan.target, plan.draft, plan.vocab_size, plan.engine, max_length, plan.head
+        )
+        draft = pair.draft_footprint
+        costs = {
+            "read_bandwidth": bandwidth,
+            "target": asdict(pair.target_footprint),
+            "draft": None if draft is None else asdict(draft),
+        }
+        if plan.engine.kind == "graph" and plan.device.type == "cuda" and not rank():
+            print(
+                "Compiling and capturing: up to a minute, less when it was done before.",
+                file=sys.stderr,
+            )
+        return cls(plan.weights, max_length, pair, costs)
+
+    def serves(self, weights: Weights, length: int) -> bool:
+        """Whether it is what is wanted, for texts of up to `length` tokens."""
+        return self.weights.serve(weights) and length <= self.max_length
+
+    def decoder(self, method: MethodConfig, sampling: Sampling, traces: bool = False) -> Decoder:
+        """A method on these models; AR's second turn is on the very decoder of the first."""
+        method = AR if method == AR_AGAIN else method
+        key = method, sampling, traces
+        if key not in self._decoders:
+            built = build_decoder(method, self.pair.target, self.pair.draft, sampling, traces)
+            self._decoders[key] = built
+        return self._decoders[key]

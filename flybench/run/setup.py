@@ -1,0 +1,150 @@
+"""What decodes: the models of a run, their engine and their chat, before a weight is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+import torch
+
+from flybench.config import EngineConfig, MethodConfig, RunConfig, digest
+from flybench.core import FlybenchError, Prompt
+from flybench.engine.eagle3.checkpoint import HeadSource, find_head
+from flybench.engine.graph.model import WIDEST
+from flybench.engine.loading.description import DescribePair, ModelInfo, describe_pair
+from flybench.engine.loading.placement import choose_engine, resolve_device, resolve_dtype
+from flybench.tasks.chat import Chat
+
+# What a chat template puts around one question and one answer, generously.
+FRAME_TOKENS = 64
+
+
+class Weights(NamedTuple):
+    """Hashes of what a run has in memory: a target on its engine, and what drafts, if anything."""
+
+    target: str
+    drafter: str | None
+
+    def serve(self, others: Weights) -> bool:
+        """Whether a plan that wants `others` can run on these."""
+        return self.target == others.target and others.drafter in (self.drafter, None)
+
+
+@dataclass(frozen=True)
+class Machinery:
+    """Models that were found and fit each other.
+
+    `engine` is the one that runs, `engine_note` why it is not the one that `auto` prefers.
+    """
+
+    config: RunConfig
+    device: torch.device
+    chat: Chat
+    target: ModelInfo
+    draft: ModelInfo | None
+    head: HeadSource | None
+    vocab_size: int
+    engine: EngineConfig
+    engine_note: str | None
+
+    @property
+    def infos(self) -> list[ModelInfo]:
+        """The models that are loaded, the target first."""
+        return [info for info in (self.target, self.draft) if info is not None]
+
+    @property
+    def weights(self) -> Weights:
+        """What must be in memory."""
+        settings = [self.vocab_size, asdict(self.engine), str(self.device)]
+        target, *draft = [(asdict(info.ref), info.files) for info in self.infos]
+        drafter = draft or self.head and self.head.files
+        return Weights(digest([target, settings]), digest(drafter) if drafter else None)
+
+    def prompt_sha256(self, prompt: Prompt) -> str:
+        """Hash of a sample as the model sees it: rendered first turn, follow-ups, cap, stops."""
+        text = self.chat.render(prompt.messages)
+        return digest([text, prompt.followups, prompt.max_new_tokens, prompt.stop])
+
+    def reach(self, prompt: Prompt, prompt_tokens: int) -> int:
+        """Tokens of a sample's last turn at most: all turns, their frames and a draft."""
+        later = sum(len(self.chat.encode(asked)) + FRAME_TOKENS for asked in prompt.followups)
+        answers = (1 + len(prompt.followups)) * prompt.max_new_tokens
+        return prompt_tokens + later + answers + self.config.method.k + 1
+
+    @property
+    def room(self) -> int:
+        """Positions that both contexts leave for a prompt and its answer beside one draft."""
+        infos = [info for info in (self.target, self.draft) if info is not None]
+        return min(info.context_limit for info in infos) - self.config.method.k
+
+    def check_length(self, prompt_tokens: int, prompt: Prompt) -> None:
+        """Refuse a prompt that does not fit in both contexts with its answer and one draft.
+
+        Raises:
+            FlybenchError: it does not.
+        """
+        needed = prompt_tokens + prompt.max_new_tokens + self.config.method.k
+        for role, info in (("target", self.target), ("draft", self.draft)):
+            if info is not None and needed > info.context_limit:
+                raise FlybenchError(
+                    f"sample {prompt.sample_id} needs {needed} positions ({prompt_tokens} of "
+                    f"prompt, {prompt.max_new_tokens} of answer, {self.config.method.k} of draft) "
+                    f"and the {role} has {info.context_limit}: lower task.max_new_tokens "
+                    "(in lm-eval max_gen_toks) or method.k, or choose a model with a longer "
+                    "context."
+                )
+
+
+def choose_machinery(config: RunConfig, describe: DescribePair = describe_pair) -> Machinery:
+    """Find and describe what a run's method needs, and decide where it runs.
+
+    Raises:
+        FlybenchError: a device or a model is missing, or they cannot work together.
+    """
+    device = check_devices(config)
+    target, draft, vocab_size = describe(config.model, config.method.needs_draft_model)
+    chat = Chat(target.tokenizer, config.task.chat_template)
+    head = None
+    if config.method.needs_head and config.model.eagle3 is not None:
+        head = find_head(config.model.eagle3)
+    infos = [info for info in (target, draft) if info is not None]
+    tree = config.method.draft.tree_depth > 0
+    engine, engine_note = choose_engine(config.engine, infos, device, tree)
+    for info in infos:
+        resolve_dtype(info, engine)
+    check_width(engine, config.method)
+    return Machinery(config, device, chat, target, draft, head, vocab_size, engine, engine_note)
+
+
+def check_width(engine: EngineConfig, method: MethodConfig) -> None:
+    """Refuse passes that are wider than the graph engine's.
+
+    Raises:
+        FlybenchError: they are.
+    """
+    if engine.kind == "graph" and max(method.k + 1, method.draft.lookup_tokens + 2) > WIDEST:
+        raise FlybenchError(
+            f"method.k={method.k} with method.draft.lookup_tokens={method.draft.lookup_tokens} is "
+            f"too wide for engine=graph, which reads at most {WIDEST} tokens in a pass: lower it, "
+            "or use engine=eager."
+        )
+
+
+def check_devices(config: RunConfig) -> torch.device:
+    """The target's device.
+
+    Raises:
+        FlybenchError: a device does not exist, or the pair needs more cards than there are.
+    """
+    cards = torch.cuda.device_count()
+    wanted = config.model.target.device
+    name = config.engine.device if wanted in ("auto", "balanced") else wanted
+    if config.model.gpus > cards and name == "auto":
+        raise FlybenchError(
+            f"model {config.model.name} needs {config.model.gpus} GPU(s) of 80 GB and this machine "
+            f"has {cards}: choose a smaller model (`flybench list models`), or set "
+            "engine.device=cpu to load it anyway."
+        )
+    if config.model.draft is not None and config.model.draft.device != "auto":
+        resolve_device(config.model.draft.device)
+    return resolve_device(name)

@@ -1,0 +1,146 @@
+"""A judge behind an OpenAI-compatible endpoint (`POST BASE_URL/chat/completions`).
+
+The package `openai` sends, and tries again what may heal, waiting longer each time or as long as
+the server asks. The key comes from the environment and goes into the request, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from flybench.config import JudgeConfig
+from flybench.core import FlybenchError
+from flybench.score.judge.base import CallFailed, Messages, Reply, checked
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+LONGEST_MESSAGE = 200
+LONGEST_WAIT_S = 8.0
+PATIENCE_S = 15.0  # for a first sign of life
+
+
+class EndpointJudge:
+    """Asks `config.model`; what the endpoint refuses for good, it is asked only once."""
+
+    def __init__(self, config: JudgeConfig) -> None:
+        self._config = config
+        self._refused = threading.Event()
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        config = self._config
+        names = ("kind", "model", "base_url", "temperature", "max_new_tokens")
+        return {name: getattr(config, name) for name in names}
+
+    def check(self) -> None:
+        """Whether the package, the key and the server are there."""
+        client, where = self._client, self._config.base_url
+        import openai
+
+        try:
+            client.with_options(max_retries=1, timeout=PATIENCE_S).models.list()
+        except openai.APIConnectionError as error:
+            raise FlybenchError(
+                f"The judge's endpoint {where} cannot be reached ({_cause(error)}): start it, or "
+                "correct judge.base_url."
+            ) from None
+        except (openai.AuthenticationError, openai.PermissionDeniedError):
+            raise FlybenchError(
+                f"The judge's endpoint {where} refuses the key in {self._config.key_env}: put a "
+                "valid one there, or name another variable as judge.key_env=."
+            ) from None
+        except (openai.OpenAIError, ValueError):
+            pass  # it answers; that it lists its models is more than is needed
+
+    def prepare(self, asked: Sequence[Messages]) -> None:
+        pass
+
+    def ask(self, messages: Messages) -> Reply:
+        import openai
+
+        if self._refused.is_set():
+            raise CallFailed("not asked, since the endpoint refused a call for good")
+        for attempt in range(self._config.retries + 1):
+            try:
+                return _reply(self._complete(messages))
+            except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
+                # Their texts quote parts of the key.
+                self._refused.set()
+                raise CallFailed(f"HTTP {error.status_code}: the key is refused") from None
+            except openai.NotFoundError as error:
+                self._refused.set()
+                raise CallFailed(self._clean(f"HTTP 404: {error.message}")) from None
+            except openai.APIStatusError as error:
+                raise CallFailed(
+                    self._clean(f"HTTP {error.status_code}: {error.message}")
+                ) from None
+            except openai.APIConnectionError as error:
+                raise CallFailed(f"no answer ({_cause(error)})") from None
+            except (openai.OpenAIError, ValueError, AttributeError, LookupError, TypeError):
+                # Nonsense, as gateways answer now and then.
+                time.sleep(min(0.5 * 2**attempt, LONGEST_WAIT_S) * random.uniform(0.5, 1))
+        raise CallFailed("what the endpoint answers is no chat completion")
+
+    def _complete(self, messages: Messages) -> Any:
+        # OpenAI's own reasoning models know the newer name alone, older servers only the other.
+        cap = "max_completion_tokens" if "api.openai.com" in self._config.base_url else "max_tokens"
+        settings: dict[str, Any] = {"messages": messages, cap: self._config.max_new_tokens}
+        if self._config.temperature is not None:
+            settings["temperature"] = self._config.temperature
+        return self._client.chat.completions.create(model=str(self._config.model), **settings)
+
+    @cached_property
+    def _client(self) -> OpenAI:
+        try:
+            from openai import OpenAI
+        except ImportError:
+            raise FlybenchError(
+                'judge=openai needs the package openai: run `pip install "flybench[judge]"`, or '
+                "choose judge=local."
+            ) from None
+        config = self._config
+        return OpenAI(
+            api_key=self._key,
+            base_url=config.base_url,
+            timeout=config.timeout,
+            max_retries=config.retries,
+        )
+
+    @cached_property
+    def _key(self) -> str:
+        name = self._config.key_env
+        found = os.environ.get(name, "").strip() if name else ""
+        if name and not found and not self._config.loopback:
+            raise FlybenchError(
+                f"judge=openai needs a key in the environment variable {name}, which is not set: "
+                "set it, name another one as judge.key_env=, or set judge.key_env=null if "
+                f"{self._config.base_url} wants none."
+            )
+        return found or "none"  # a server on this machine seldom wants one, the package always
+
+    def _clean(self, text: str) -> str:
+        """One line of what a server said, without the key."""
+        line = " ".join(text.replace(self._key, "<key>").split())
+        return line[:LONGEST_MESSAGE]
+
+
+def _reply(completion: Any) -> Reply:
+    """The parts of a completion that matter.
+
+    Raises:
+        AttributeError, LookupError, TypeError: it is none, or of other types.
+    """
+    choice, usage = completion.choices[0], completion.usage
+    counts = (None, None) if usage is None else (usage.prompt_tokens, usage.completion_tokens)
+    return checked(Reply(choice.message.content or "", choice.finish_reason, *counts))
+
+
+def _cause(error: Exception) -> str:
+    return type(error.__cause__ or error).__name__

@@ -1,0 +1,1 @@
+"""Extracting the answer from a text: code and numbers."""

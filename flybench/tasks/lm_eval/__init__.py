@@ -1,0 +1,1 @@
+"""Tasks of lm-eval: prompts, filters and metrics of its own recipes."""

@@ -1,0 +1,157 @@
+"""lm-eval's task recipes: found by name, refused where they cannot be measured, and read.
+
+A recipe is a YAML file of lm-eval, or one like it.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Collection, Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from flybench.config import TaskConfig
+from flybench.config.checks import suggestion
+from flybench.core import FlybenchError
+from flybench.tasks.lm_eval.recipe_data import own_data
+
+SHOWN = 12  # members of a group that a message names
+
+
+def load_recipe(config: TaskConfig, left_out: Collection[str] = ()) -> tuple[Any, dict[str, Any]]:
+    """lm-eval's task object for `config.name`, and the settings of its recipe.
+
+    With settings `left_out`, none of the recipe's own code is read.
+
+    Raises:
+        FlybenchError: there is no such task, its data cannot be read, or it is of a kind that is
+            not measured here.
+    """
+    from lm_eval.tasks import TaskManager
+
+    recipe = _recipe_file(config)
+    settings = _read(recipe)
+    _refuse(config.name, settings)
+    # lm-eval merges an included file with what follows it, and reads its hub data otherwise.
+    kept = {name: value for name, value in settings.items() if name not in left_out}
+    whole = kept if left_out else {"include": str(recipe)}
+    whole |= own_data(config, settings) if config.path else {}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, recipe.name)
+        file.write_text(json.dumps(whole))
+        try:
+            # Reading one recipe by path takes milliseconds; indexing all of lm-eval's, seconds.
+            (task,) = TaskManager(include_defaults=False).load(str(file))["tasks"].values()
+        except ImportError as error:
+            raise FlybenchError(
+                f"{config.name} needs packages that are not installed ({_first_line(error)}): "
+                "install them first."
+            ) from error
+        except Exception as error:  # lm-eval and datasets raise many kinds
+            remedy = "give its data as task.path=, or check that the hub can be reached"
+            if config.path:
+                remedy = f"check that {config.path} holds what the recipe {recipe.name} reads"
+            raise FlybenchError(
+                f"lm-eval could not load {config.name} ({type(error).__name__}: "
+                f"{_first_line(error)}): {remedy}."
+            ) from error
+    return task, settings
+
+
+def recipe_settings(name: str) -> dict[str, Any]:
+    """The settings of lm-eval's recipe `name`; none of its code is read."""
+    return _read(_recipe_file(TaskConfig(name, "lm_eval")))
+
+
+def filled(template: str, row: Mapping[str, Any]) -> str:
+    """A template of a recipe with the fields of a row of its data."""
+    from lm_eval.utils import apply_template
+
+    return str(apply_template(template, row))
+
+
+def _read(recipe: Path) -> dict[str, Any]:
+    from lm_eval.tasks._yaml_loader import load_yaml
+
+    try:
+        settings: dict[str, Any] = load_yaml(recipe, resolve_func=False)
+    except Exception as error:  # YAML's kinds, and lm-eval's for what is no recipe
+        raise FlybenchError(
+            f"{recipe.name} is no recipe of lm-eval ({type(error).__name__}): check the file."
+        ) from error
+    return settings
+
+
+def _first_line(error: Exception) -> str:
+    said = str(error.__cause__ or error).strip() or type(error).__name__
+    return said.splitlines()[0].split(". ")[0].rstrip(".")
+
+
+def _recipe_file(config: TaskConfig) -> Path:
+    if config.recipe is not None:
+        file = Path(config.recipe).expanduser()
+        if not file.is_file():
+            raise FlybenchError(f"task.recipe={config.recipe} does not exist: check the path.")
+        return file.resolve()
+    root = Path(str(resources.files("lm_eval.tasks")))
+    named = [file for file in root.rglob(f"{config.name}.yaml") if file.stem == config.name]
+    if len(named) == 1:
+        return named[0]
+    # Few tasks are named otherwise than their files: for these the index is worth its seconds.
+    index = _index()
+    entry = index.get(config.name)
+    if entry is None:
+        raise FlybenchError(
+            f"task.name={config.name} is no task of lm-eval{suggestion(config.name, list(index))}: "
+            "`lm_eval ls tasks` lists them, or give task.recipe= a YAML file."
+        )
+    members = (entry.cfg or {}).get("task")
+    if not isinstance(members, str):
+        tagged = [n for n, e in index.items() if config.name in ((e.cfg or {}).get("tag") or [])]
+        listed = [str(member) for member in members or tagged]
+        raise FlybenchError(
+            f"task.name={config.name} is a group of tasks in lm-eval: name one of them, such as "
+            f"{', '.join(listed[:SHOWN]) or 'those that its folder holds'}."
+        )
+    return Path(entry.yaml_path)
+
+
+@cache
+def _index() -> Mapping[str, Any]:
+    from lm_eval.tasks import TaskManager
+
+    found: Mapping[str, Any] = TaskManager().task_index
+    return found
+
+
+def _refuse(name: str, settings: Mapping[str, Any]) -> None:
+    kind = settings.get("output_type", "generate_until")
+    if kind != "generate_until":
+        raise FlybenchError(
+            f"task.name={name} is not allowed: it compares likelihoods ({kind}), and decoding is "
+            "measured on tasks that write an answer (generate_until)."
+        )
+    if settings.get("unsafe_code"):
+        raise FlybenchError(
+            f"task.name={name} is not allowed: lm-eval runs the model's programs unguarded, so use "
+            "task=humaneval_instruct, humaneval or mbpp, which run them in the sandbox."
+        )
+    if settings.get("repeats", 1) != 1:
+        raise FlybenchError(
+            f"task.name={name} is not allowed: it wants {settings['repeats']} answers to a "
+            "question, and one is measured."
+        )
+
+
+def shots(task: Any) -> int:
+    """How many solved samples a task has to show, none of which is asked."""
+    config, own = task.config, task.fewshot_cfg
+    asked = config.test_split or config.validation_split
+    # The order in which lm-eval looks for them; without any it would show what is asked.
+    source = own.split
+    if source is None and own.samples is None:
+        source = config.training_split or config.validation_split or asked
+    return 0 if source == asked else len(task.fewshot_docs())

@@ -1,0 +1,1 @@
+"""MBPP and MBPP+: prompts, tests and the harder inputs of EvalPlus."""

@@ -1,0 +1,74 @@
+"""The two lines at the top: what to use, and what is faster at which price."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from flybench.records.folder import RunFolder
+from flybench.report.findings.conclusion import Conclusion, conclusion
+from flybench.report.group import groups
+from flybench.report.run import load
+from tests.report.synthetic import write_run
+
+
+def concluded(*folders: RunFolder) -> Conclusion:
+    [group] = groups(load(folders))
+    return conclusion(group)
+
+
+def alike(folder: RunFolder) -> RunFolder:
+    """The run with AR's own ids as its answers."""
+    found = folder.records()
+    for (sample, method), record in found.items():
+        if method != "ar":
+            ids = found[sample, "ar"].turns[0].ids
+            folder.append(replace(record, turns=[replace(record.turns[0], ids=ids)]))
+    return folder
+
+
+def run(path: Path, name: str, n: int = 40, **options: Any) -> RunFolder:
+    return write_run(path / name, n, method=name, **options)
+
+
+def test_equal_answers_are_safe_and_the_faster_is_priced(tmp_path: Path) -> None:
+    found = concluded(
+        alike(run(tmp_path, "spd", speed=1.5)), run(tmp_path, "fly", speed=2.5, lose=range(20))
+    )
+    assert found.kind == "good"
+    assert found.first.startswith("Use spd: it answers 1.")
+    assert found.first.endswith("all 40 answers are AR's own, token for token.")
+    assert found.second.startswith("Faster, at a price: fly 2.")
+    assert "accuracy is lost, retention" in found.second
+
+
+def test_no_method_is_both(tmp_path: Path) -> None:
+    found = concluded(run(tmp_path, "fly", lose=range(20)))
+    assert (found.kind, found.first) == (
+        "bad",
+        "No method is shown to be both faster to answer than AR and as accurate.",
+    )
+    assert found.second.startswith("Fastest: fly 1.") or found.second.startswith("Fastest: fly 2.")
+
+
+def test_slow_methods_are_named(tmp_path: Path) -> None:
+    found = concluded(run(tmp_path, "spd", speed=0.5))
+    assert (found.kind, found.first) == (
+        "bad",
+        "No method is shown to answer faster than AR.",
+    )
+    assert found.second == "Not shown to be faster than AR: spd."
+
+
+def test_few_samples_settle_nothing(tmp_path: Path) -> None:
+    found = concluded(run(tmp_path, "fly", n=4))
+    assert (found.kind, found.first) == (
+        "open",
+        "Nothing is settled yet: 4 paired samples are too few.",
+    )
+    assert found.second == "Too few samples to count here: fly."
+
+
+def test_ar_alone(tmp_path: Path) -> None:
+    assert concluded(run(tmp_path, "ar")).first == "There is no method to compare with AR."

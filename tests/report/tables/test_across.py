@@ -1,0 +1,49 @@
+"""Several seeds in one report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from flybench.cli.together import together
+from flybench.records.folder import RunFolder
+from flybench.report import write_report
+from flybench.report.run import load
+from flybench.report.tables.across import notes, tables
+from flybench.report.tables.table import plain
+from tests.report.synthetic import write_run
+
+
+def seeded(path: Path, temperature: float, *lost: range) -> list[RunFolder]:
+    def one(seed: int, lose: range) -> RunFolder:
+        about: dict[str, Any] = {"family": "f", "seed": seed}
+        about["sampling"] = {"temperature": temperature}
+        return write_run(path / f"seed{seed}", 40, lose=lose, **about)
+
+    return [one(seed, lose) for seed, lose in enumerate(lost)]
+
+
+def test_pooled_figures_and_both_scatters(tmp_path: Path) -> None:
+    folders = seeded(tmp_path, 1.0, range(2), range(4), range(6))
+    [table] = tables(load(folders))
+    assert "fly on sums, tiny. Seeds 0, 1, 2" in table.caption
+    rows = {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
+    assert rows["accuracy (%)"] == ["3", "40", "70.0", "5.00", "6.75"]
+    assert rows["AR's accuracy (%)"][2:4] == ["80.0", "0.00"]
+    assert plain(table) in together(folders)
+    page = write_report(folders, tmp_path / "out").read_text(encoding="utf-8")
+    assert "Across seeds: fly on sums, tiny" in page
+
+
+def test_greedy_seeds_are_said_to_change_nothing(tmp_path: Path) -> None:
+    folders = seeded(tmp_path, 0.0, range(2), range(2))
+    runs = load(folders)
+    assert tables(runs) == []
+    [note] = notes(runs)
+    assert note.startswith("Seeds 0, 1 of sums, tiny decode greedily") and note in together(folders)
+
+
+def test_runs_of_different_families_or_none_are_not_pooled(tmp_path: Path) -> None:
+    runs = load([write_run(tmp_path / name, 3) for name in "ab"])
+    assert tables(runs) == [] and notes(runs) == []
+    assert together([write_run(tmp_path / "alone", 3)]) == ""
