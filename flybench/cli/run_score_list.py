@@ -65,9 +65,10 @@ def score_command(arguments: Sequence[str]) -> int:
     request = parse_request([*extra, *overrides])
     folders = RunFolder.all_existing(asked.runs)
 
-    from flybench.cli.headline import headline
+    from flybench.metrics.summary import judge_failures, write_summary
+    from flybench.run.headline import headline
     from flybench.run.provenance import write_config
-    from flybench.score.assessment import assess, judge_failures
+    from flybench.score.assessment import assess
     from flybench.score.judge import build_judge
 
     judges = lru_cache(1)(build_judge)  # one at a time has the memory of a local one
@@ -77,7 +78,8 @@ def score_command(arguments: Sequence[str]) -> int:
         config = replace(before, judge=judge_of(request, before.judge))
         with folder.exclusive():
             judge = None if config.judge.kind == "none" else judges(config.judge)
-            rows = assess(folder, config, judge)
+            assess(folder, config, judge)
+            rows = write_summary(folder)
             if config != before:
                 # Only now, so that a judge that could not be asked leaves no trace.
                 write_config(folder, config)

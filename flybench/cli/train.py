@@ -10,9 +10,9 @@ from pathlib import Path
 
 from transformers import PreTrainedModel
 
-from flybench.cli.arguments import own_settings
 from flybench.config.checks import build, positive
 from flybench.config.compose import cells, parse_request
+from flybench.config.overrides import own_settings
 from flybench.core import FlybenchError
 from flybench.decode import StopRule
 from flybench.engine.drafters.layer_skip import same_weights

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from flybench.core.drafts import Branches, Draft, RowStatistics, TargetView
 from flybench.core.errors import FlybenchError
-from flybench.core.judgements import Judgement
+from flybench.core.judgements import AGREEMENT, HIGHEST, LOWEST, Judgement
 from flybench.core.samples import (
     PAIRWISE,
     CardState,
@@ -35,6 +35,7 @@ from flybench.core.verdicts import (
 
 __all__ = [
     "ACCEPTED_FATES",
+    "AGREEMENT",
     "Branches",
     "CardState",
     "Decision",
@@ -44,7 +45,9 @@ __all__ = [
     "Finish",
     "FlybenchError",
     "Generation",
+    "HIGHEST",
     "Judgement",
+    "LOWEST",
     "Loosened",
     "Message",
     "Opinion",

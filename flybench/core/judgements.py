@@ -7,6 +7,10 @@ from typing import Literal
 
 JudgementKind = Literal["single", "pair"]
 Order = Literal["ar first", "method first"]
+LOWEST, HIGHEST = 1.0, 10.0
+"""The grades that a judge can give."""
+AGREEMENT = "orders agree"
+"""A metric of scores: whether both orders of a comparison gave the same verdict."""
 
 
 @dataclass(frozen=True)

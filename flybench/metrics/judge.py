@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from flybench.core import PAIRWISE, Judgement, Score
+from flybench.core import AGREEMENT, PAIRWISE, Judgement, Score
 from flybench.metrics.stats import accuracy_interval
 from flybench.records.folder import RunFolder
-from flybench.score.judge.grades import AGREEMENT
 
 JUDGED = (
     *("judge", "pairwise", "win_rate", "win_rate_ci", "judge_inconsistent"),

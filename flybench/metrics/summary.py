@@ -69,6 +69,11 @@ def summarise(folder: RunFolder) -> list[Row]:
     return rows
 
 
+def judge_failures(rows: list[Row]) -> int:
+    """Calls of the judge that failed; a judging that is tried again makes them good."""
+    return sum(row["judge_failed"] or 0 for row in rows)
+
+
 def write_summary(folder: RunFolder) -> list[Row]:
     """Write `summary.json`, and `summary.csv` with one column for each end of an interval."""
     rows = summarise(folder)

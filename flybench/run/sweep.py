@@ -18,22 +18,22 @@ from pathlib import Path
 
 import torch
 
-from flybench.cli.headline import headline
 from flybench.config import JudgeConfig, RunConfig
 from flybench.config.checks import explain
 from flybench.core import FlybenchError
 from flybench.distributed import from_leader, join, rank
 from flybench.engine.loading.placement import use_threads
-from flybench.metrics.summary import Row
+from flybench.metrics.summary import Row, judge_failures, write_summary
 from flybench.records.folder import RunFolder
 from flybench.records.token_texts import write_pieces
 from flybench.run.grouping import count, partners
+from flybench.run.headline import headline
 from flybench.run.plan import Plan, planned
 from flybench.run.progress import Progress
 from flybench.run.provenance import open_folder
 from flybench.run.runner import Asked, generate, pending
 from flybench.run.session import Loaded
-from flybench.score.assessment import assess, judge_failures
+from flybench.score.assessment import assess
 from flybench.score.judge import build_judge
 from flybench.score.judge.base import Judge
 
@@ -91,7 +91,8 @@ class Sweep:
             with ExitStack() as held:
                 self._lead(number, plan, held)
                 write_pieces(plan.folder, plan.chat.spell)
-                rows = assess(plan.folder, config, self._judge_of(config.judge))
+                assess(plan.folder, config, self._judge_of(config.judge))
+                rows = write_summary(plan.folder)
         except Exception as error:  # the other cells of a sweep go on
             if os.environ.get("FLYBENCH_DEBUG"):
                 raise

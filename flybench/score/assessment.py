@@ -1,4 +1,4 @@
-"""From a run's records to its scores and its summary, without the models that decoded.
+"""From a run's records to its scores, without the models that decoded.
 
 A task's own rule scores, or a judging model where there is no rule. Both can be repeated, and a
 failure here never touches a generated token.
@@ -11,7 +11,6 @@ from typing import Any
 
 from flybench.config import RunConfig
 from flybench.core import FlybenchError, Score
-from flybench.metrics.summary import Row, write_summary
 from flybench.records.folder import RunFolder
 from flybench.score.judge import build_judge, prompts_to_judge
 from flybench.score.judge.asking import ask_all
@@ -26,8 +25,8 @@ from flybench.tasks.base import Judged, Task
 TOLD = {"openai": ("kind", "model", "base_url", "temperature"), "local": ("kind", "model", "dtype")}
 
 
-def assess(folder: RunFolder, config: RunConfig, judge: Judge | None = None) -> list[Row]:
-    """Score what a run has recorded, and write its summary.
+def assess(folder: RunFolder, config: RunConfig, judge: Judge | None = None) -> None:
+    """Score what a run has recorded.
 
     `judge` is that of `config.judge` where it is built already.
 
@@ -47,12 +46,6 @@ def assess(folder: RunFolder, config: RunConfig, judge: Judge | None = None) -> 
         judged = _extent(score_run(folder, _grader(folder, config, task, judge)))
         about = _about(config)
     folder.amend(judged=judged, judge=about)
-    return write_summary(folder)
-
-
-def judge_failures(rows: list[Row]) -> int:
-    """Calls of the judge that failed; a judging that is tried again makes them good."""
-    return sum(row["judge_failed"] or 0 for row in rows)
 
 
 def _grader(folder: RunFolder, config: RunConfig, task: Task, judge: Judge | None) -> Grader:

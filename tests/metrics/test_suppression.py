@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from flybench.cli.headline import headline
 from flybench.metrics.summary import summarise
 from flybench.metrics.suppression import COUNTED, FEWEST
+from flybench.run.headline import headline
 from tests.reference import hand_built
 from tests.report.synthetic import write_run
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from flybench.analysis.latency.projection import allowed_costs, check_costs, newest
+from flybench.analysis.latency.record import measured
 from flybench.analysis.tune.settings import TuneSettings
-from flybench.cli.arguments import meant, own_settings
-from flybench.cli.latency import measured
 from flybench.config import MethodConfig, RecordConfig, RunConfig, digest
 from flybench.config.checks import build
 from flybench.config.compose import cells, parse_request
+from flybench.config.overrides import meant, own_settings
 from flybench.core import FlybenchError
 from flybench.engine.loading.placement import use_threads
 from flybench.records.folder import RunFolder

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from flybench.core import HIGHEST
 from flybench.metrics.judge import Outcomes
 from flybench.report.findings.finding import INTERVAL, OPEN, TOO_SMALL, Finding
 from flybench.report.group import Group
 from flybench.report.run import Arm, Run
 from flybench.report.tables.table import Cell, Column, Table, cell
-from flybench.score.judge.verdicts import HIGHEST
 from flybench.text import number, percent
 
 FIGURES = (

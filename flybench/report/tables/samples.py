@@ -8,12 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from flybench.core import Record
+from flybench.core import HIGHEST, Record
 from flybench.metrics.divergence import TIE_MARGIN, partings
 from flybench.metrics.stats import ratio
 from flybench.report.run import Arm, Run
 from flybench.report.tables.table import Cell, Column, Table
-from flybench.score.judge.verdicts import HIGHEST
 from flybench.text import NONE, number, shorten
 
 EXCERPT = 160

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from flybench.config import BASELINE
-from flybench.core import PAIRWISE, Judgement, Record, Score
+from flybench.core import AGREEMENT, HIGHEST, PAIRWISE, Judgement, Record, Score
 from flybench.records.folder import Key
 from flybench.score.judge.questions import Question, alike
-from flybench.score.judge.verdicts import HIGHEST
 
-AGREEMENT = "orders agree"
 EXCERPT = 240
 # What a verdict means for the method, by the place of AR.
 POINTS = {

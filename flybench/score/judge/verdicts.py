@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from flybench.core.judgements import JudgementKind
+from flybench.core.judgements import HIGHEST, LOWEST, JudgementKind
 from flybench.score.judge.base import Reply
 
 # Emphasis, headings and brackets that chat models put around a line.
@@ -18,7 +18,6 @@ GRADE = re.compile(
 PAIR = re.compile(rf"{MARK}verdict{MARK}:{MARK}(A|B|tie){MARK}\.?{MARK}", re.I)
 # What reasoning models think aloud is no answer.
 THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
-LOWEST, HIGHEST = 1.0, 10.0
 
 
 def read_verdict(kind: JudgementKind, reply: Reply) -> float | str | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flybench.cli.headline import headline
 from flybench.metrics.summary import summarise
+from flybench.run.headline import headline
 from tests.report.synthetic import write_run
 
 
