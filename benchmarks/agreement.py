@@ -15,7 +15,9 @@ from typing import Any
 import torch
 
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
-from flybench.core import Decision, Draft, Generation, TargetView, Verdict
+from flybench.core.drafts import Draft, TargetView
+from flybench.core.samples import Generation
+from flybench.core.verdicts import Decision, Verdict
 from flybench.decode import StopRule
 from flybench.engine.base import CachedModel, Target
 from flybench.engine.eager.model import EagerModel, EagerTarget
@@ -116,7 +118,7 @@ def check_family(arch: str, device: torch.device, new_tokens: int) -> dict[str, 
                     both.append(decoder.decode(PROMPT, StopRule(frozenset(), new_tokens)))
             eager, graph = both
             answers[method.name] = graph.ids
-            same = [r.fates for r in eager.rounds] == [r.fates for r in graph.rounds]
+            same = [r.outcomes for r in eager.rounds] == [r.outcomes for r in graph.rounds]
             lossless = not sampling.greedy or method.name in LOSSY or graph.ids == answers["ar"]
             passed = same and lossless and eager.ids == graph.ids
             found[f"{method.name}@{sampling.temperature:g}"] = passed
@@ -145,7 +147,7 @@ def check_head(arch: str, device: torch.device, new_tokens: int) -> dict[str, bo
             with one_wait_a_round(device, allowed=False):
                 both.append(decoder.decode(PROMPT, stop))
         eager, graph = both
-        same = [r.fates for r in eager.rounds] == [r.fates for r in graph.rounds]
+        same = [r.outcomes for r in eager.rounds] == [r.outcomes for r in graph.rounds]
         found[method.name] = same and eager.ids == graph.ids == expected
     return found
 

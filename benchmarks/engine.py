@@ -24,7 +24,8 @@ from agreement import GREEDY, PROMPT, agreement
 from measuring import machine, milliseconds, model_of
 
 from flybench.config import DraftConfig, MethodConfig
-from flybench.core import Draft, Generation
+from flybench.core.drafts import Draft
+from flybench.core.samples import Generation
 from flybench.decode import StopRule
 from flybench.distributed import join, rank
 from flybench.engine.cost.footprint import footprint

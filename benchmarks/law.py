@@ -28,7 +28,7 @@ from tqdm import tqdm
 from transformers import PreTrainedModel
 
 from flybench.config import VerifyConfig
-from flybench.core import Branches, Draft, TargetView
+from flybench.core.drafts import Branches, Draft, TargetView
 from flybench.engine.drafters.layer_skip import without_layers
 from flybench.engine.loading.random_models import byte_tokenizer, random_model
 from flybench.sampling import Sampling, draw

@@ -21,11 +21,12 @@ from flybench.analysis.replay.grid import recorded_config, replay
 from flybench.analysis.replay.settings import grid
 from flybench.config import RunConfig
 from flybench.config.compose import cells, parse_request
-from flybench.core import ACCEPTED_FATES, FATE_CODES, Fate, Generation, Record, Round, RowTrace
+from flybench.core.outcomes import ACCEPTED_OUTCOMES, OUTCOME_CODES, Outcome
+from flybench.core.samples import Generation, Record, Round, RowTrace
 from flybench.records.folder import RunFolder
 from flybench.records.traces import write_traces
 from flybench.run.provenance import write_config
-from flybench.verify.base import match_fates
+from flybench.verify.base import match_outcomes
 
 TOKENS, WORDS = 300, 50_000
 GRID = (
@@ -83,11 +84,13 @@ def make_record(sample_id: str, config: RunConfig, rng: np.random.Generator) -> 
     while kept < TOKENS:
         entropy = rng.exponential(0.5, k + 1).clip(0, 5)
         match = rng.random(k) < np.where(entropy[:k] < 0.5, 0.8, 0.5)
-        fates = match_fates(torch.from_numpy(match), Fate.EXACT).tolist()
-        accepted = next((i for i, fate in enumerate(fates) if fate not in ACCEPTED_FATES), k)
-        fates[accepted + 1 :] = [Fate.UNVISITED] * (k - accepted - 1)
+        outcomes = match_outcomes(torch.from_numpy(match), Outcome.EXACT).tolist()
+        accepted = next(
+            (i for i, outcome in enumerate(outcomes) if outcome not in ACCEPTED_OUTCOMES), k
+        )
+        outcomes[accepted + 1 :] = [Outcome.NOT_REACHED] * (k - accepted - 1)
         emitted = min(accepted + 1, TOKENS - kept)
-        codes = "".join(FATE_CODES[fate] for fate in fates)
+        codes = "".join(OUTCOME_CODES[outcome] for outcome in outcomes)
         rounds.append(Round(k, min(accepted, emitted), 0, emitted, codes, 0.0, 0.0, 0.0))
         choices = rng.integers(0, WORDS, k + 1)
         tokens = [*np.where(match, choices[:k], (choices[:k] + 1) % WORDS), -1]

@@ -73,33 +73,33 @@ def _drafted(run: int, number: int, plain: list[int], method: str) -> str:
     rest = rng.choices(range(VOCABULARY), WEIGHTS, k=len(plain) - parts)
     ids, done = plain[:parts] + rest, 0
     rounds: list[dict[str, object]] = []
-    loosened: list[object] = []
+    loose_tokens: list[object] = []
     while done < len(ids):
         kept = min(int(rng.expovariate(0.2)), K, len(ids) - done - 1)
         loose = method.startswith("fly") and kept > 2 and rng.random() < 0.2
-        fates = ("l" if loose else "e") + "e" * (kept - 1) if kept else ""
+        outcomes = ("l" if loose else "e") + "e" * (kept - 1) if kept else ""
         if loose:
-            loosened.append(_loosened(rng, done, ids[done]))
+            loose_tokens.append(_loose_tokens(rng, done, ids[done]))
         end = "" if kept == K else rng.choice("gwt")
-        rounds.append(_round(rng, K, kept, int(loose), kept + 1, (fates + end).ljust(K, ".")))
+        rounds.append(_round(rng, K, kept, int(loose), kept + 1, (outcomes + end).ljust(K, ".")))
         done += kept + 1
-    return _line(number, method, ids, rounds, loosened)
+    return _line(number, method, ids, rounds, loose_tokens)
 
 
 def _round(
-    rng: random.Random, drafted: int, kept: int, loose: int, emitted: int, fates: str
+    rng: random.Random, drafted: int, kept: int, loose: int, emitted: int, outcomes: str
 ) -> dict[str, object]:
     times = [round(rng.uniform(low, 2 * low), 6) for low in (0.004, 0.01, 0.0002)]
     names = ("drafted", "accepted", "loose", "emitted", "fates", "draft_s", "verify_s", "other_s")
-    return dict(zip(names, (drafted, kept, loose, emitted, fates, *times), strict=True))
+    return dict(zip(names, (drafted, kept, loose, emitted, outcomes, *times), strict=True))
 
 
-def _loosened(rng: random.Random, place: int, token: int) -> dict[str, object]:
+def _loose_tokens(rng: random.Random, place: int, token: int) -> dict[str, object]:
     most = round(rng.uniform(0.3, 0.8), 6)
-    opinion = {"preferred": 7, "probability": round(most / 3, 6), "max_probability": most}
-    opinion |= {"rank": 2, "entropy": round(rng.uniform(0.5, 2), 6)}
+    statistics = {"preferred": 7, "probability": round(most / 3, 6), "max_probability": most}
+    statistics |= {"rank": 2, "entropy": round(rng.uniform(0.5, 2), 6)}
     texts = {"text": WORDS[token], "preferred_text": WORDS[7]}
-    return {"place": place, "opinion": opinion, **texts, "start": 5 * place}
+    return {"place": place, "opinion": statistics, **texts, "start": 5 * place}
 
 
 def _line(
@@ -107,7 +107,7 @@ def _line(
     method: str,
     ids: list[int],
     rounds: list[dict[str, object]],
-    loosened: list[object],
+    loose_tokens: list[object],
 ) -> str:
     rng = random.Random(f"{number} {method}")
     turn = {
@@ -120,7 +120,7 @@ def _line(
         "prefill_s": 0.02,
         "first_token_s": 0.04,
         "total_s": 0.02 + sum(float(str(r["verify_s"])) for r in rounds),
-        "loosened": loosened,
+        "loosened": loose_tokens,
     }
     record = {
         "sample_id": f"sums/{number:04}",

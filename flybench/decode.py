@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import torch
 
-from flybench.core import Decision, Finish, Generation, Loosened, Round
+from flybench.core.samples import Finish, Generation, LooseToken, Round
+from flybench.core.verdicts import Decision
 from flybench.draft.base import Drafter
 from flybench.engine.base import Target
 from flybench.measure.clock import Clock, Mark
@@ -69,20 +70,20 @@ class Turn(NamedTuple):
             accepted=len(self.decision.nodes),
             loose=self.decision.loose,
             emitted=len(self.decision.tokens),
-            fates=self.decision.fates,
+            outcomes=self.decision.outcomes,
             draft_s=draft_s,
             verify_s=verify_s,
             other_s=max(self.total_s - draft_s - verify_s, 0.0),
         )
 
 
-def _loosened(turns: Iterable[Turn]) -> Iterator[Loosened]:
+def _loose_tokens(turns: Iterable[Turn]) -> Iterator[LooseToken]:
     """Every token that only a loose rule kept, with its place in the answer."""
     emitted = 0
     for turn in turns:
         decision = turn.decision
-        for place, opinion in zip(decision.loosened, decision.opinions, strict=True):
-            yield Loosened(emitted + place, opinion)
+        pairs = zip(decision.loose_indices, decision.loose_statistics, strict=True)
+        yield from (LooseToken(emitted + index, statistics) for index, statistics in pairs)
         emitted += len(decision.tokens)
 
 
@@ -141,7 +142,7 @@ class Decoder:
             finish=finish,
             margins=margins,
             rounds=[turn.as_round(self.clock) for turn in turns],
-            loosened=list(_loosened(turns)),
+            loose_tokens=list(_loose_tokens(turns)),
             traces=[row for turn in turns for row in turn.decision.traces],
             prefill_s=prefilled - start,
             first_token_s=first_token,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 
 @dataclass(frozen=True)

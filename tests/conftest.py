@@ -10,7 +10,7 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
-from flybench.core import Generation
+from flybench.core.samples import Generation
 from flybench.decode import StopRule
 from flybench.engine.eager.model import EagerTarget
 from flybench.engine.loading import placement

@@ -15,7 +15,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import PreTrainedTokenizerFast
 
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
-from flybench.core import Generation, Verdict
+from flybench.core.samples import Generation
+from flybench.core.verdicts import Verdict
 from flybench.decode import Decoder, StopRule
 from flybench.draft.base import Drafter
 from flybench.engine.base import CachedModel, Drawn, ReadPass
@@ -61,7 +62,7 @@ def answer(
 
 def counts(generation: Generation) -> Counts:
     """Everything of the rounds but their times."""
-    return [(r.drafted, r.accepted, r.loose, r.emitted, r.fates) for r in generation.rounds]
+    return [(r.drafted, r.accepted, r.loose, r.emitted, r.outcomes) for r in generation.rounds]
 
 
 def decoder_with(
@@ -243,10 +244,10 @@ def test_counts_add_up(
     assert len(generation.ids) == sum(r.emitted for r in generation.rounds) == cap
     assert len(generation.margins) == cap
     for r in generation.rounds:
-        assert r.loose <= r.accepted <= r.drafted == len(r.fates) <= method.k
+        assert r.loose <= r.accepted <= r.drafted == len(r.outcomes) <= method.k
     for r in whole:
-        assert sum(r.fates.count(code) for code in "els") == r.accepted
-        assert r.fates.count("l") == r.loose
+        assert sum(r.outcomes.count(code) for code in "els") == r.accepted
+        assert r.outcomes.count("l") == r.loose
 
 
 @pytest.mark.parametrize("cap", range(1, 9))
@@ -641,10 +642,10 @@ def test_loose_tokens_have_their_place_in_the_answer(arch: str, prompt_ids: list
     target = EagerTarget(toys.eager(arch))
     anything = MethodConfig("fly", 6, DraftConfig("model"), VerifyConfig("fly", theta=0, window=0))
     found = answer(anything, target, arch, prompt_ids, capped(90))
-    assert len(found.loosened) == sum(round_.loose for round_ in found.rounds) > 2
+    assert len(found.loose_tokens) == sum(round_.loose for round_ in found.rounds) > 2
     text = torch.tensor([[*prompt_ids, *found.ids]])
     with torch.inference_mode():
         favourites = toys.model(arch)(text).logits[0].argmax(-1)
-    for token in found.loosened:
+    for token in found.loose_tokens:
         before = len(prompt_ids) + token.place - 1
-        assert token.opinion.preferred == favourites[before] != found.ids[token.place]
+        assert token.statistics.top1 == favourites[before] != found.ids[token.place]

@@ -8,7 +8,7 @@ import random
 import pytest
 import torch
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.sampling import Sampling, draw
 from tests.reference.law_reference import frequencies, total_variation, warped
 from tests.reference.toys import assert_one_sentence

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 from flybench.analysis.latency.costs import plain_round_s, read_costs
 from flybench.analysis.latency.projection import newest
 from flybench.config import BASELINES, MethodConfig
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.methods import AR
 from flybench.records.folder import RunFolder
 from flybench.run.grouping import groups
 from flybench.run.plan import Plan
-from flybench.run.provenance import machinery_facts
+from flybench.run.provenance import model_facts
 from flybench.run.runner import pending
 
 # From the best source to none.
@@ -100,7 +100,7 @@ class History:
 
     def _elsewhere(self, plan: Plan, method: str) -> list[float]:
         """Mean seconds of an answer in each run like this one."""
-        wanted = _alike(machinery_facts(plan) | _asked(plan), method)
+        wanted = _alike(model_facts(plan) | _asked(plan), method)
         found = []
         for file in sorted(plan.folder.path.parent.glob("*/provenance.json")):
             try:
@@ -141,6 +141,6 @@ def _means(folder: Path) -> dict[str, float]:
 
 def _step(plan: Plan) -> float | None:
     """Seconds of a round of AR as measured apart from any run, if it was."""
-    file = newest(plan.folder.path.parent, machinery_facts(plan), plan.config.engine.dtype)
+    file = newest(plan.folder.path.parent, model_facts(plan), plan.config.engine.dtype)
     result = None if file is None else read_costs(file)
     return None if result is None or result["verdicts"] is None else plain_round_s(result)

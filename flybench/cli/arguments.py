@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import NoReturn
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 
 class Parser(argparse.ArgumentParser):

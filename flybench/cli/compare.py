@@ -48,7 +48,7 @@ from flybench.analysis.compare.unlike import (
 )
 from flybench.cli.arguments import Parser
 from flybench.config.checks import share
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 # AR's times in two runs of one machine may differ by this share before a reader is told.
 DRIFT = 0.02

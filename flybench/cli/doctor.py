@@ -17,7 +17,7 @@ import yaml
 from flybench import __version__
 from flybench.config import ModelRef
 from flybench.config.groups import conf_dir
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.loading.cache import cache_root
 from flybench.engine.loading.placement import resolve_device
 from flybench.engine.loading.source import locate

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from flybench.analysis.estimate import SOURCES, Estimate, estimates
 from flybench.config import RunConfig
 from flybench.config.checks import explain
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.cost.sizes import Sizes, draft_sizes, head_sizes, target_sizes
 from flybench.report.findings.finding import count
 from flybench.run.plan import Plan, planned

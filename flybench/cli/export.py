@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flybench.cli.arguments import Parser
 from flybench.config.checks import allow
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.interop.export.lm_eval import write_lm_eval
 from flybench.interop.export.tables import write_datasets, write_parquet
 from flybench.records.folder import RunFolder

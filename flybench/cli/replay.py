@@ -14,7 +14,7 @@ from flybench.analysis.replay.grid import recorded_config, replay
 from flybench.analysis.replay.prices import Prices
 from flybench.analysis.replay.settings import grid
 from flybench.cli.arguments import Parser
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.records.folder import RunFolder
 from flybench.text import aligned, interval, number, percent
 

@@ -17,7 +17,7 @@ from flybench.cli.arguments import Parser, planned_only
 from flybench.config.compose import judge_of, parse_request
 from flybench.config.experiments import distinct, expand
 from flybench.config.groups import CHOICES, options
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.records.folder import RunFolder
 from flybench.run.launcher import launch, launcher_of, run_cells
 

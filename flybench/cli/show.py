@@ -12,7 +12,7 @@ from flybench.analysis.show.paint import coloured, line
 from flybench.cli.arguments import Parser
 from flybench.config import BASELINE, BASELINES
 from flybench.config.checks import suggestion
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.metrics.frames import methods_of, sample_frame
 from flybench.records.folder import RunFolder
 from flybench.records.token_texts import vocabulary

@@ -13,7 +13,7 @@ from transformers import PreTrainedModel
 from flybench.config.checks import build, positive
 from flybench.config.compose import cells, parse_request
 from flybench.config.overrides import own_settings
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.decode import StopRule
 from flybench.engine.drafters.layer_skip import same_weights
 from flybench.engine.eager.model import EagerModel, EagerTarget

@@ -12,7 +12,7 @@ from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from typing import Any, get_args, get_origin, get_type_hints
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 MANY = 1_000_000_000
 NAME = re.compile(r"\w[\w.+-]{0,79}")

@@ -22,7 +22,7 @@ from omegaconf import DictConfig, MissingMandatoryValue, OmegaConf
 from flybench.config import JudgeConfig, RunConfig
 from flybench.config.checks import build, suggestion
 from flybench.config.groups import CHOICES, GROUPS, conf_dir, files, options
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 HYDRA = re.compile(r"[+~]*hydra[./]")
 

@@ -17,7 +17,7 @@ from flybench.config import RunConfig
 from flybench.config.checks import suggestion
 from flybench.config.compose import Cell, Request, addable, combinations
 from flybench.config.groups import files, read_yaml
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 GROUP = "experiment"
 

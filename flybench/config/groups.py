@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 import flybench
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 GROUPS = ("model", "method", "task", "engine", "sampling", "judge")
 CHOICES = (*GROUPS, "experiment")  # a sweep of runs is no setting of one

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from flybench.config.checks import MANY, allow, positive
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 KINDS = ("none", "openai", "local")
 OPENAI = "https://api.openai.com/v1"

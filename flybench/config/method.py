@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from flybench.config.checks import allow, named, positive
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 DRAFT_MODEL_KINDS = ("model", "nested")
 HEAD_KIND = "eagle3"

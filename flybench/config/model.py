@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from flybench.config.checks import allow, named, positive
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from flybench.config.judge import JudgeConfig
 from flybench.config.method import BASELINE, REPEAT, MethodConfig
 from flybench.config.model import ModelConfig
 from flybench.config.task import TaskConfig
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from flybench.config.checks import allow, named, positive
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 KINDS = (
     *("acp_bench", "demo", "fragile", "gsm8k", "humaneval", "humaneval_instruct", "lm_eval"),

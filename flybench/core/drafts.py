@@ -115,3 +115,8 @@ class TargetView:
     def of(cls, logits: Tensor, taps: Callable[[], Tensor] | None = None) -> TargetView:
         """A view with the statistics of its own logits."""
         return cls(logits, RowStatistics.of(logits), taps)
+
+
+def top3_entropy(top: Tensor) -> Tensor:
+    """Sum of −p ln p over the three largest probabilities: [R, 3] → [R] nats, at most ln 3."""
+    return torch.special.entr(top).sum(-1)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 JudgementKind = Literal["single", "pair"]
 Order = Literal["ar first", "method first"]
@@ -13,8 +14,7 @@ AGREEMENT = "orders agree"
 """A metric of scores: whether both orders of a comparison gave the same verdict."""
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """One verdict of a judging model, or the lack of one.
 
     `key` hashes everything that decides it. A `single` verdict is the grade from 1 to 10 of a

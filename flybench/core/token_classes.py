@@ -60,13 +60,13 @@ CLASSES = (
 COPIED = 4  # tokens that stood in this order before
 
 
-def classify(text: str, preferred: str, before: str | None = None, copied: bool = False) -> str:
+def classify(text: str, top1: str, before: str | None = None, copied: bool = False) -> str:
     """The first of `CLASSES` that fits a token kept in place of the one that was preferred.
 
     `before` is the answer so far (None where nobody knows it), and `copied` says that the
     favourite would have gone on with a copy.
     """
-    both = (text, preferred)
+    both = (text, top1)
     written = [part.strip() for part in both]
     words = [word.lower().replace("’", "'") for word in written]
     if any(SPECIAL.fullmatch(word) for word in written):
@@ -88,11 +88,11 @@ def classify(text: str, preferred: str, before: str | None = None, copied: bool 
     return "function word" if all(word in FUNCTION_WORDS for word in words) else "other"
 
 
-def continues_copy(ids: Sequence[int], preferred: int) -> bool:
+def continues_copy(ids: Sequence[int], top1: int) -> bool:
     """Whether the last `COPIED` of `ids`, prompt and answer so far, stood there before, with
-    `preferred` behind them."""
+    `top1` behind them."""
     last = list(ids[-COPIED:])
-    places = (at for at, token in enumerate(ids) if token == preferred and at >= COPIED)
+    places = (at for at, token in enumerate(ids) if token == top1 and at >= COPIED)
     return any(last == list(ids[at - COPIED : at]) for at in places)
 
 

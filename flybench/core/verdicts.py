@@ -1,11 +1,10 @@
-"""What a verifier decides, on the device and on the host, and what a round leaves behind."""
+"""A verifier's decision: the verdict on the device, and the same on the host."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from enum import IntEnum
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -13,81 +12,26 @@ from torch import Tensor
 
 from flybench.core.drafts import Draft, TargetView
 from flybench.core.errors import FlybenchError
-from flybench.core.traces import RowTrace
+from flybench.core.outcomes import OUTCOME_CODES, Outcome
+from flybench.core.samples import RowTrace, TargetStatistics
 
-FATE_CODES = ".elsgwtr"
-
-
-class Fate(IntEnum):
-    """What became of one drafted token."""
-
-    UNVISITED = 0  # after the first rejection, or on a branch not taken
-    EXACT = 1  # equals the target's own choice
-    LOOSE = 2  # differs, and a loose rule kept it
-    STOCHASTIC = 3  # kept by rejection sampling
-    GATE = 4  # rejected: the target is sure here
-    WINDOW = 5  # rejected: the target disagrees again within the window
-    TAIL = 6  # rejected: the window does not fit in the draft
-    REJECTED = 7  # rejected by a rule that gives no reason
-
-    @property
-    def code(self) -> str:
-        """One letter, as records store it."""
-        return FATE_CODES[self]
-
-
-ACCEPTED_FATES = (Fate.EXACT, Fate.LOOSE, Fate.STOCHASTIC)
-
-
-@dataclass(frozen=True)
-class Opinion:
-    """What the target thinks of a token that it would not have chosen.
-
-    Its favourite id instead, the probabilities of the token and of the favourite, the token's rank
-    (1 = the favourite), and the entropy in nats, all of the softmax at temperature 1.
-    """
-
-    preferred: int
-    probability: float
-    max_probability: float
-    rank: int
-    entropy: float
-
-    @classmethod
-    def rows(cls, draft: Draft, view: TargetView) -> Tensor:
-        """The opinion of every node of a chain as fp32 numbers [N, 5], on the device."""
-        logits, statistics = view.logits[:-1], view.statistics
-        own = logits.gather(1, draft.tokens[:, None])
-        parts = (
-            statistics.choice[:-1],
-            (own.squeeze(1) - statistics.log_normaliser[:-1]).exp(),
-            statistics.top_probabilities[:-1, 0],
-            1 + (logits > own).sum(1),
-            statistics.entropy[:-1],
-        )
-        return torch.stack([part.float() for part in parts], 1)
-
-    @classmethod
-    def of(cls, row: Sequence[float]) -> Opinion:
-        """One of these rows on the host."""
-        preferred, probability, most, rank, entropy = row
-        return cls(int(preferred), probability, most, int(rank), entropy)
+STATISTICS = len(TargetStatistics.__struct_fields__)
 
 
 class Decision(NamedTuple):
-    """A verdict on the host: plain numbers, at the price of the round's one synchronisation.
+    """A verdict on the host: plain numbers, read in the round's one synchronisation.
 
     `nodes` are the accepted drafted nodes from the root down, `tokens` the ids to emit (theirs and
-    then the target's own), `fates` one letter a drafted node, `margins` the target's top-2 logit
-    gap at each emitted token, `opinions` the target's of each node that only a loose rule kept,
-    `traces` its law at every row, where a run keeps them.
+    then the target's own), `outcomes` one letter per drafted node, `margins` the target's top-2
+    logit gap at each emitted token, `loose_statistics` the target's statistics of each loose
+    token, `traces` the target's distribution at every row of a run that keeps them.
     """
 
     nodes: list[int]
     tokens: list[int]
-    fates: str
+    outcomes: str
     margins: list[float]
-    opinions: tuple[Opinion, ...] = ()
+    loose_statistics: tuple[TargetStatistics, ...] = ()
     traces: tuple[RowTrace, ...] = ()
 
     @property
@@ -96,56 +40,61 @@ class Decision(NamedTuple):
         return self.nodes[: len(self.tokens) - 1]
 
     @property
-    def loosened(self) -> list[int]:
-        """Which of the emitted tokens only a loose rule kept."""
-        return [i for i, node in enumerate(self.nodes) if self.fates[node] == Fate.LOOSE.code]
+    def loose_indices(self) -> list[int]:
+        """Indices of the emitted tokens that only a loose rule kept."""
+        return [i for i, node in enumerate(self.nodes) if self.outcomes[node] == Outcome.LOOSE.code]
 
     @property
     def loose(self) -> int:
-        return len(self.loosened)
+        """The number of loose tokens."""
+        return len(self.loose_indices)
 
     def truncated(self, emitted: int) -> Decision:
         """The same decision when only its first `emitted` (≥ 1) tokens are kept."""
         cut = self._replace(
             nodes=self.nodes[:emitted], tokens=self.tokens[:emitted], margins=self.margins[:emitted]
         )
-        if not self.opinions:
+        if not self.loose_statistics:
             return cut
-        return cut._replace(opinions=self.opinions[: cut.loose])
+        return cut._replace(loose_statistics=self.loose_statistics[: cut.loose])
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verifier's judgement, still on the device.
+    """A verifier's verdict, still on the device.
 
     `accepted` [] is m; the first m entries of `path` [N] are the accepted nodes; `next_token` [] is
-    the correction or the bonus; `fates` [N] int64 holds a `Fate` for each node. `opinions` is the
-    tensor of `Opinion.rows`, from a rule that keeps what the target would not have chosen; `traces`
-    that of `RowTrace.rows`, where a run keeps them; `packed` that of `pack`, with all of these in
+    the correction or the bonus; `outcomes` [N] int64 holds an `Outcome` for each node.
+    `loose_statistics` [N, 5] are `target_statistics` of a loose rule's nodes, `traces` [N+1, 7] the
+    rows of `RowTrace` of a run that keeps them, `packed` the tensor of `pack` with all of these in
     it, where the engine has already computed it.
     """
 
     accepted: Tensor
     path: Tensor
     next_token: Tensor
-    fates: Tensor
-    opinions: Tensor | None = None
+    outcomes: Tensor
+    loose_statistics: Tensor | None = None
     traces: Tensor | None = None
     packed: Tensor | None = None
 
     def pack(self, draft: Draft, view: TargetView) -> Tensor:
         """All that the host needs in one fp32 tensor, which holds ids below 2**24 exactly."""
         head = torch.stack([self.accepted, self.next_token])
-        parts = [part.float() for part in (head, self.path, draft.tokens, self.fates)]
-        more = [rows.flatten() for rows in (self.traces, self.opinions) if rows is not None]
+        parts = [part.float() for part in (head, self.path, draft.tokens, self.outcomes)]
+        more = [rows.flatten() for rows in (self.traces, self.loose_statistics) if rows is not None]
         return torch.cat([*parts, view.statistics.margins, *more])
 
     def fetch(self, draft: Draft, view: TargetView) -> Decision:
-        """Copy the verdict to the host: the one synchronisation of a round."""
+        """Copy the verdict to the host: the one synchronisation of a round.
+
+        Raises:
+            FlybenchError: the target's logits are not numbers.
+        """
         tensor = self.pack(draft, view) if self.packed is None else self.packed
         packed = tensor.tolist()
         count, size = int(packed[0]), len(draft)
-        path, tokens, fates, rows = (2 + i * size for i in range(4))
+        path, tokens, outcomes, rows = (2 + i * size for i in range(4))
         nodes = [int(node) for node in packed[path : path + count]]
         margins = [packed[rows], *(packed[rows + 1 + node] for node in nodes)]
         if any(map(math.isnan, margins)):
@@ -156,7 +105,7 @@ class Verdict:
         decision = Decision(
             nodes=nodes,
             tokens=[*(int(packed[tokens + node]) for node in nodes), int(packed[1])],
-            fates="".join(FATE_CODES[int(fate)] for fate in packed[fates:rows]),
+            outcomes="".join(OUTCOME_CODES[int(each)] for each in packed[outcomes:rows]),
             margins=margins,
         )
         more = rows + size + 1
@@ -167,21 +116,26 @@ class Verdict:
             decision, more = decision._replace(traces=traces), starts.stop
         if more == len(packed):
             return decision
-        width = len(fields(Opinion))
-        places = (more + width * nodes[i] for i in decision.loosened)
-        opinions = tuple(Opinion.of(packed[place : place + width]) for place in places)
-        return decision._replace(opinions=opinions)
+        starts_of_loose = (more + STATISTICS * nodes[i] for i in decision.loose_indices)
+        statistics = tuple(_statistics(packed[at : at + STATISTICS]) for at in starts_of_loose)
+        return decision._replace(loose_statistics=statistics)
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
-    """One draft-verify round. Counts are tokens kept after truncation; times are seconds."""
+def target_statistics(draft: Draft, view: TargetView) -> Tensor:
+    """The fields of `TargetStatistics` for every node of a chain: fp32 [N, 5], on the device."""
+    logits, statistics = view.logits[:-1], view.statistics
+    own = logits.gather(1, draft.tokens[:, None])
+    parts = (
+        statistics.choice[:-1],
+        (own.squeeze(1) - statistics.log_normaliser[:-1]).exp(),
+        statistics.top_probabilities[:-1, 0],
+        1 + (logits > own).sum(1),
+        statistics.entropy[:-1],
+    )
+    return torch.stack([part.float() for part in parts], 1)
 
-    drafted: int
-    accepted: int
-    loose: int
-    emitted: int
-    fates: str
-    draft_s: float
-    verify_s: float
-    other_s: float
+
+def _statistics(row: Sequence[float]) -> TargetStatistics:
+    """One row of `target_statistics` on the host."""
+    top1, probability, most, rank, entropy = row
+    return TargetStatistics(int(top1), probability, most, int(rank), entropy)

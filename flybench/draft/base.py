@@ -12,7 +12,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from flybench.core import Decision, Draft, TargetView
+from flybench.core.drafts import Draft, TargetView
+from flybench.core.verdicts import Decision
 
 
 class Drafter(Protocol):

@@ -14,7 +14,8 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from flybench.core import Branches, Decision, Draft, TargetView
+from flybench.core.drafts import Branches, Draft, TargetView
+from flybench.core.verdicts import Decision
 from flybench.draft.recorded import OverPairs, Recorded
 from flybench.draft.tree import Level, grow_tree
 from flybench.engine.base import upload

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from flybench.core import Decision, Draft, TargetView
+from flybench.core.drafts import Draft, TargetView
+from flybench.core.verdicts import Decision
 from flybench.draft.lookup import NgramIndex
 from flybench.engine.base import CachedModel
 from flybench.sampling import Sampling, generator_on

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from flybench.core import Decision, Draft, TargetView
+from flybench.core.drafts import Draft, TargetView
+from flybench.core.verdicts import Decision
 
 
 class NoDrafter:

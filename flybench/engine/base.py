@@ -12,7 +12,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from flybench.core import Draft, TargetView, Verdict
+from flybench.core.drafts import Draft, TargetView
+from flybench.core.verdicts import Verdict
 from flybench.sampling import Sampling
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from flybench.core import CardState, Telemetry
+from flybench.core.samples import GpuState, Telemetry
 from flybench.distributed import world_size
 
 # Bits of NVML's clock event reasons that mean less speed than the card could give. An idle card,
@@ -51,11 +51,11 @@ class Sensors:
         ]
         return Telemetry(cards) if cards else None
 
-    def _state(self, card: int, energy_j: float | None) -> CardState:
+    def _state(self, card: int, energy_j: float | None) -> GpuState:
         throttle = self._throttle(card)  # before the card notices that it is idle
         milliwatts = self._of(card, "nvmlDeviceGetPowerUsage")
         nvml = self._nvml
-        return CardState(
+        return GpuState(
             index=card,
             sm_clock_mhz=self._of(card, "nvmlDeviceGetClockInfo", nvml.NVML_CLOCK_SM),
             memory_clock_mhz=self._of(card, "nvmlDeviceGetClockInfo", nvml.NVML_CLOCK_MEM),

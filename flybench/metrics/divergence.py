@@ -28,7 +28,7 @@ def partings(baseline: pd.DataFrame, samples: pd.DataFrame) -> pd.DataFrame:
     is a near tie and no loose rule kept the other token; else the difference is a real one.
     """
     pairs = baseline[["ids", "margins"]].join(
-        samples[["ids", "loose_places"]], rsuffix="_method", how="inner"
+        samples[["ids", "loose_indices"]], rsuffix="_method", how="inner"
     )
     places = [
         first_divergence(a, b) for a, b in zip(pairs["ids"], pairs["ids_method"], strict=True)
@@ -38,7 +38,7 @@ def partings(baseline: pd.DataFrame, samples: pd.DataFrame) -> pd.DataFrame:
         for place, own in zip(places, pairs["margins"], strict=True)
     ]
     found = pd.DataFrame({"place": places, "margin": margins}, index=pairs.index, dtype=float)
-    kept = zip(places, pairs["loose_places"], strict=True)
+    kept = zip(places, pairs["loose_indices"], strict=True)
     exact = pd.Series([place not in loose for place, loose in kept], pairs.index, dtype=bool)
     return found.assign(tie=(found["margin"] < TIE_MARGIN) & exact)
 

@@ -5,16 +5,16 @@ Everything that a summary, a table or a figure shows starts from these three.
 
 from __future__ import annotations
 
-from dataclasses import fields
 from itertools import accumulate
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import pandas as pd
 
 from flybench.config import BASELINES
-from flybench.core import PAIRWISE, Generation, Loosened, Record, Round, Score
+from flybench.core.samples import PAIRWISE, Generation, LooseToken, Record, Round, Score
 from flybench.metrics.repetition import looped
 from flybench.records.folder import RunFolder
 
@@ -41,41 +41,43 @@ SAMPLE_COLUMNS = {
     "throttled": "float64",
     "ids": "object",
     "margins": "object",
-    "loosened": "object",
-    "loose_places": "object",
+    "loose_tokens": "object",
+    "loose_indices": "object",
     "before_fact": "object",
 }
 
 
-ROUND = [field.name for field in fields(Round)]
+class ClassifiedToken(NamedTuple):
+    """A loose token and its class (`token_classes.CLASSES`)."""
+
+    token: LooseToken
+    kind: str
+
+
+ROUND = Round.__struct_fields__
 
 
 def sample_frame(folder: RunFolder, method: str) -> pd.DataFrame:
     """The table of `_sample_frame`, worked out once by a folder that remembers."""
-    frame: pd.DataFrame = folder.remembered(
-        ("samples", method), lambda: _sample_frame(folder, method)
-    )
+    frame: pd.DataFrame = folder.cached(("samples", method), lambda: _sample_frame(folder, method))
     return frame
 
 
 def _sample_frame(folder: RunFolder, method: str) -> pd.DataFrame:
     """Finished samples of `method`, indexed by sample id; failed ones are left out.
 
-    Turns of one conversation are added up; `ids`, `margins` and `loosened` run through all of them,
-    places counted within a turn, those of `loose_places` in `ids`; `looped` counts the tokens in
-    loops; `ttft_s` is the first turn's; `cached` adds up the tokens in the target's cache over
-    rounds; `correct` is NaN where nothing judges the sample, `energy_j` and `throttled` (0 or 1)
-    where no card says; `before_fact` has the loose tokens that precede the end of what the scorer
-    read out of the last turn, or all of them where it read nothing that stands there. Where a model
-    `graded` the sample, `correct` is a share of the best grade, and `pairwise` 1, 0.5 or 0: better
-    than AR's answer, as good, or worse.
+    Turns of one conversation are added up; `ids`, `margins` and `loose_tokens` (each a
+    `ClassifiedToken`, indexed within its turn) run through all of them, and so do `loose_indices`,
+    indices into `ids`; `looped` counts the tokens in loops; `ttft_s` is the first turn's; `cached`
+    adds up the tokens in the target's cache over rounds; `correct` is NaN where nothing judges the
+    sample, `energy_j` and `throttled` (0 or 1) where no GPU reports them; `before_fact` has the
+    loose tokens before the end of what the scorer read out of the last turn, or all of them where
+    that is not found in it. Where a model `graded` the sample, `correct` is a share of the best
+    grade, and `pairwise` 1, 0.5 or 0: better than AR's answer, as good, or worse.
     """
     records, scores = _finished(folder, method), folder.scores()
     scored = [scores.get((record.sample_id, method)) for record in records]
-    frame: pd.DataFrame = folder.shared(
-        "samples", [*records, *scored], lambda: _samples(records, scored)
-    )
-    return frame
+    return _samples(records, scored)
 
 
 def _samples(records: list[Record], scored: list[Score | None]) -> pd.DataFrame:
@@ -90,15 +92,9 @@ def _samples(records: list[Record], scored: list[Score | None]) -> pd.DataFrame:
 
 def round_frame(folder: RunFolder, method: str) -> pd.DataFrame:
     """Every round of the finished samples of `method`, in order, with its sample id and turn."""
-    frame: pd.DataFrame = folder.remembered(
-        ("rounds", method), lambda: _round_frame(folder, method)
+    frame: pd.DataFrame = folder.cached(
+        ("rounds", method), lambda: _rounds(_finished(folder, method))
     )
-    return frame
-
-
-def _round_frame(folder: RunFolder, method: str) -> pd.DataFrame:
-    records = _finished(folder, method)
-    frame: pd.DataFrame = folder.shared("rounds", records, lambda: _rounds(records))
     return frame
 
 
@@ -131,13 +127,13 @@ def _finished(folder: RunFolder, method: str) -> list[Record]:
     ]
 
 
-def card_frame(folder: RunFolder, method: str) -> pd.DataFrame:
+def gpu_frame(folder: RunFolder, method: str) -> pd.DataFrame:
     """Every card's state at the end of every finished sample of `method`; empty without cards."""
     rows = [
-        {"sample_id": record.sample_id, **vars(card)}
+        {"sample_id": record.sample_id, **msgspec.structs.asdict(gpu)}
         for record in _finished(folder, method)
         if record.telemetry
-        for card in record.telemetry.cards
+        for gpu in record.telemetry.gpus
     ]
     return pd.DataFrame(rows)
 
@@ -174,30 +170,36 @@ def _sample(record: Record, score: Score | None) -> dict[str, Any]:
         "throttled": _number(telemetry.throttled if telemetry else None),
         "ids": [token for turn in turns for token in turn.ids],
         "margins": [margin for turn in turns for margin in turn.margins],
-        "loosened": [token for turn in turns for token in turn.loosened],
-        "loose_places": _loose_places(turns),
+        "loose_tokens": [each for turn in turns for each in classified(turn)],
+        "loose_indices": _loose_indices(turns),
         "before_fact": _before_fact(turns, score),
     }
 
 
-def _loose_places(turns: list[Generation]) -> list[int]:
+def _loose_indices(turns: list[Generation]) -> list[int]:
     """Where the loose tokens stand in the ids of all turns."""
     before = accumulate((len(turn.ids) for turn in turns), initial=0)
     return [
-        start + token.place
+        start + token.index
         for start, turn in zip(before, turns, strict=False)
-        for token in turn.loosened
+        for token in turn.loose_tokens
     ]
 
 
-def _before_fact(turns: list[Generation], score: Score | None) -> list[Loosened]:
+def classified(turn: Generation) -> list[ClassifiedToken]:
+    """The loose tokens of an answer with their classes."""
+    return [ClassifiedToken(token, turn.token_class(token)) for token in turn.loose_tokens]
+
+
+def _before_fact(turns: list[Generation], score: Score | None) -> list[ClassifiedToken]:
     *earlier, last = turns
     read = score.extracted if score else None
     place = last.text.rfind(read) if read else -1
     end = place + len(read) if read and place >= 0 else len(last.text)
-    late = [token for token in last.loosened if token.start is not None and token.start >= end]
-    before = [token for token in last.loosened if token not in late]
-    return [token for turn in earlier for token in turn.loosened] + before
+    before = [
+        each for each in classified(last) if each.token.start is None or each.token.start < end
+    ]
+    return [each for turn in earlier for each in classified(turn)] + before
 
 
 def _cached(turn: Generation) -> int:

@@ -7,7 +7,7 @@ run over samples. Every interval is a 95 % bootstrap over samples.
 
 from __future__ import annotations
 
-from flybench.core import Fate
+from flybench.core.outcomes import Outcome
 from flybench.metrics.glossary_costs import COSTS
 from flybench.metrics.glossary_entry import Entry
 from flybench.metrics.glossary_judged import JUDGED
@@ -260,18 +260,20 @@ GLOSSARY: dict[str, Entry] = {
     ),
 }
 
-FATES: dict[Fate, str] = {
-    Fate.EXACT: "accepted: equals the target's own choice",
-    Fate.LOOSE: "accepted: differs from the target's choice, and a loose rule kept it",
-    Fate.STOCHASTIC: "accepted: kept by rejection sampling",
-    Fate.GATE: "rejected: the target is sure here",
-    Fate.WINDOW: "rejected: the target disagrees again within the window",
-    Fate.TAIL: "rejected: the window does not fit in the draft",
-    Fate.REJECTED: "rejected: by a rule that gives no reason",
-    Fate.UNVISITED: "never judged: after the first rejection, or on a branch not taken",
+FATES: dict[Outcome, str] = {
+    Outcome.EXACT: "accepted: equals the target's own choice",
+    Outcome.LOOSE: "accepted: differs from the target's choice, and a loose rule kept it",
+    Outcome.SAMPLED: "accepted: kept by rejection sampling",
+    Outcome.GATE: "rejected: the target is sure here",
+    Outcome.WINDOW: "rejected: the target disagrees again within the window",
+    Outcome.TAIL: "rejected: the window does not fit in the draft",
+    Outcome.REJECTED: "rejected: by a rule that gives no reason",
+    Outcome.NOT_REACHED: "never judged: after the first rejection, or on a branch not taken",
 }
 GLOSSARY |= COSTS | JUDGED
 GLOSSARY |= {
-    f"fate_{fate.name.lower()}": Entry(fate.name.lower(), "drafted tokens", f"{text}.", digits=0)
-    for fate, text in FATES.items()
+    f"fate_{outcome.name.lower()}": Entry(
+        outcome.name.lower(), "drafted tokens", f"{text}.", digits=0
+    )
+    for outcome, text in FATES.items()
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from flybench.core import AGREEMENT, PAIRWISE, Judgement, Score
+from flybench.core.judgements import AGREEMENT, Judgement
+from flybench.core.samples import PAIRWISE, Score
 from flybench.metrics.stats import accuracy_interval
 from flybench.records.folder import RunFolder
 
@@ -16,7 +17,7 @@ JUDGED = (
 )
 
 
-class Outcomes(NamedTuple):
+class PairwiseCounts(NamedTuple):
     """What became of compared answers, as seen from the method."""
 
     wins: int
@@ -51,7 +52,7 @@ def _compared(scores: Sequence[Score]) -> dict[str, Any]:
         return dict.fromkeys(("pairwise", "win_rate", "win_rate_ci", "judge_inconsistent"))
     agreed = [score.metrics[AGREEMENT] for score in scores if AGREEMENT in score.metrics]
     return {
-        "pairwise": list(Outcomes(points.count(1.0), points.count(0.5), points.count(0.0))),
+        "pairwise": list(PairwiseCounts(points.count(1.0), points.count(0.5), points.count(0.0))),
         "win_rate": sum(points) / len(points),
         "win_rate_ci": accuracy_interval(points),
         "judge_inconsistent": agreed.count(0.0),

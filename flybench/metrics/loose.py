@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from flybench.core import Loosened
 from flybench.core.token_classes import CLASSES
+from flybench.metrics.frames import ClassifiedToken
 
 OPENING = 8  # tokens of an answer that decide its form
 IMPROBABLE = 0.2  # of the favourite's probability
@@ -23,14 +23,14 @@ def audit(samples: pd.DataFrame, baseline: pd.DataFrame) -> dict[str, Any]:
 
     `samples` and `baseline` are those of `flybench.metrics.frames.sample_frame`.
     """
-    tokens: list[Loosened] = [token for row in samples["loosened"] for token in row]
+    tokens: list[ClassifiedToken] = [each for row in samples["loose_tokens"] for each in row]
     if len(tokens) != samples["loose"].sum():
         return dict.fromkeys(AUDIT)
-    counts = Counter(token.kind for token in tokens)
+    counts = Counter(each.kind for each in tokens)
     emitted = samples["tokens"].sum()
-    opinions = [token.opinion for token in tokens]
-    unlikely = [o.probability < IMPROBABLE * o.max_probability for o in opinions]
-    early = [any(token.place < OPENING for token in row) for row in samples["loosened"]]
+    statistics = [each.token.statistics for each in tokens]
+    unlikely = [s.probability < IMPROBABLE * s.max_probability for s in statistics]
+    early = [any(each.token.index < OPENING for each in row) for row in samples["loose_tokens"]]
     return {
         "loose_classes": {name: 1000 * counts[name] / emitted for name in CLASSES if counts[name]},
         "loose_improbable": sum(unlikely) / len(unlikely) if unlikely else None,

@@ -15,7 +15,7 @@ import pandas as pd
 from flybench.config import BASELINE, BASELINES
 from flybench.metrics.divergence import DIVERGENCE, divergence
 from flybench.metrics.frames import methods_of, round_frame, sample_frame
-from flybench.metrics.judge import Outcomes, judged
+from flybench.metrics.judge import PairwiseCounts, judged
 from flybench.metrics.loose import AUDIT, audit
 from flybench.metrics.round_costs import LIMIT, bandwidth_limit, bytes_ratio, energy, round_costs
 from flybench.metrics.stats import (
@@ -36,7 +36,7 @@ Row = dict[str, Any]
 PARTS = {
     "pairs": Pairs._fields,
     "loose_flips": ("lost", "won"),
-    "pairwise": Outcomes._fields,
+    "pairwise": PairwiseCounts._fields,
 }
 
 

@@ -18,14 +18,15 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from flybench.config import RunConfig
 from flybench.config.groups import read_yaml
-from flybench.core import FlybenchError, Judgement, Record, Score
-from flybench.records.jsonl import Known, append_line, nouns, record_line, record_of, score_of
+from flybench.core.errors import FlybenchError
+from flybench.core.judgements import Judgement
+from flybench.core.samples import Record, Score
+from flybench.records.jsonl import append_line, line, read_jsonl, record_line
 
 Key = tuple[str, str]
 # What a summary needs to know of a run.
@@ -92,7 +93,7 @@ class RunFolder:
         if isinstance(noun, Record):
             append_line(self.records_file, record_line(noun))
         else:
-            append_line(self.path / JUDGEMENTS, json.dumps(asdict(noun)) + "\n")
+            append_line(self.path / JUDGEMENTS, line(noun))
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -125,36 +126,38 @@ class RunFolder:
             stream.truncate(end)
         return True
 
-    def remembered(self, key: Key, make: Callable[[], Any]) -> Any:
-        """What `make` works out of the files; a folder that reads them once keeps it by `key`."""
+    def cached(self, key: Key, make: Callable[[], Any]) -> Any:
+        """The result of `make`, which reads the folder; a `CachedFolder` keeps it by `key`."""
         return make()
 
-    def shared(self, kind: str, nouns: Sequence[Any], make: Callable[[], Any]) -> Any:
-        """The same of these nouns alone; folders that hold the very same ones share it."""
-        return make()
-
-    def records(self, known: Known | None = None) -> dict[Key, Record]:
+    def records(self) -> dict[Key, Record]:
         """Every record, by sample and method: the last one, but no failure hides a success.
 
-        `known` are lines that were read before, of other folders too.
+        Raises:
+            FlybenchError: a line is damaged, or has neither an answer nor an error.
         """
         found: dict[Key, Record] = {}
-        for record in nouns(self.records_file, record_of, known):
+        for record in read_jsonl(self.records_file, Record):
+            if not (record.turns or record.error):
+                raise FlybenchError(
+                    f"{self.records_file} has a record of {record.sample_id} with neither an "
+                    "answer nor an error: remove that line, and the sample is decoded on resume."
+                )
             key = record.sample_id, record.method
             before = found.get(key)
             if before is None or before.error or not record.error:
                 found[key] = record
         return found
 
-    def scores(self, known: Known | None = None) -> dict[Key, Score]:
-        """Every score, by sample and method; empty before scoring. `known` as in `records`."""
-        scores = nouns(self.path / "scores.jsonl", score_of, known)
+    def scores(self) -> dict[Key, Score]:
+        """Every score, by sample and method; empty before scoring."""
+        scores = read_jsonl(self.path / "scores.jsonl", Score)
         return {(score.sample_id, score.method): score for score in scores}
 
     def judgements(self) -> dict[str, Judgement]:
         """Every judgement by its key: the last one, but no failure hides a success."""
         found: dict[str, Judgement] = {}
-        for judgement in nouns(self.path / JUDGEMENTS, lambda row: Judgement(**row)):
+        for judgement in read_jsonl(self.path / JUDGEMENTS, Judgement):
             before = found.get(judgement.key)
             if before is None or before.error or not judgement.error:
                 found[judgement.key] = judgement
@@ -162,8 +165,7 @@ class RunFolder:
 
     def write_scores(self, scores: Iterable[Score]) -> None:
         """Replace the scores."""
-        lines = (json.dumps(asdict(score)) + "\n" for score in scores)
-        self.write("scores.jsonl", "".join(lines))
+        self.write("scores.jsonl", b"".join(map(line, scores)).decode())
 
     def write(self, name: str, text: str) -> None:
         """Replace a file in one step, so that a kill never leaves half of it."""

@@ -1,89 +1,73 @@
-"""A run's records as lines of JSON, and back."""
+"""Lines of JSON: one a record, a score or a judgement, appended safely and read back typed."""
 
 from __future__ import annotations
 
 import json
 import lzma
-import math
 import os
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, replace
-from hashlib import blake2b
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from flybench.core import (
-    CardState,
-    FlybenchError,
-    Generation,
-    Loosened,
-    Opinion,
-    Record,
-    Round,
-    Score,
-    Telemetry,
-)
-from flybench.core.token_classes import classify
+import msgspec
+
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Record
 
 Noun = TypeVar("Noun")
-DECIMALS = 6  # of every figure in a record: a microsecond, a millionth of a probability
+DECIMALS = 6  # of every float in a record: a microsecond, a millionth of a probability
 
 
-def record_line(record: Record) -> str:
-    """A record as one line without traces, its figures kept to `DECIMALS`."""
-    turns = [replace(turn, traces=[]) for turn in record.turns]
-    row = _rounded(asdict(replace(record, turns=turns)))
+def record_line(record: Record) -> bytes:
+    """A record as one line without its traces, its floats rounded to `DECIMALS`."""
+    row = _rounded(msgspec.to_builtins(record))
     for turn in row["turns"]:
         del turn["traces"]
-        for token in turn["loosened"]:
-            del token["kind"]
-    return json.dumps(row) + "\n"
+    return line(row)
 
 
-def append_line(file: Path, line: str) -> None:
+def line(value: Any) -> bytes:
+    """A value as one line of JSON; infinite numbers and lone surrogates as Python writes them."""
+    return json.dumps(msgspec.to_builtins(value)).encode() + b"\n"
+
+
+def append_line(file: Path, data: bytes) -> None:
     """Add a line and make sure that it survives a kill."""
-    with file.open("a", encoding="utf-8") as stream:
-        stream.write(line)
+    with file.open("ab") as stream:
+        stream.write(data)
         stream.flush()
         os.fsync(stream.fileno())
 
 
-Known = dict[bytes, Any]
-"""What lines hold that were read before, by their digest."""
+def read_jsonl(file: Path, kind: type[Noun]) -> Iterator[Noun]:
+    """The lines of a file as `kind`, those of its packed part (`.xz`) first; none without a file.
 
-
-def nouns(file: Path, build: Callable[[Any], Noun], known: Known | None = None) -> Iterator[Noun]:
-    """What each line of a file holds, that of its packed part first; nothing if there is no file.
-
-    A line that is `known` is not read again: a sweep leaves AR's in every folder.
+    A half-written last line, as a kill leaves it, is skipped.
 
     Raises:
-        FlybenchError: a line cannot be read, or the file is damaged.
+        FlybenchError: a line cannot be read as `kind`, or the file is damaged.
     """
+    decoder = msgspec.json.Decoder(kind)
     for part in (file.with_name(f"{file.name}.xz"), file):
-        if part.is_file():
-            with lzma.open(part) if part != file else part.open("rb") as stream:
-                yield from _built(part, stream, build, {} if known is None else known)
-
-
-def _built(
-    file: Path, stream: Iterable[bytes], build: Callable[[Any], Noun], known: Known
-) -> Iterator[Noun]:
-    for number, line in _numbered(file, stream):
-        if not line.endswith(b"\n"):
-            return  # half-written by a kill; it is cut before the next line is added
-        digest = blake2b(line, digest_size=16).digest()
-        if digest in known:
-            yield known[digest]
+        if not part.is_file():
             continue
+        with lzma.open(part) if part != file else part.open("rb") as stream:
+            for number, data in _numbered(part, stream):
+                if data.endswith(b"\n"):
+                    yield _decoded(data, decoder, f"{part} line {number}")
+
+
+def _decoded(data: bytes, decoder: msgspec.json.Decoder[Noun], where: str) -> Noun:
+    try:
         try:
-            noun = known[digest] = build(json.loads(line))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise FlybenchError(
-                f"{file} line {number} cannot be read ({type(error).__name__}: {error}): "
-                "remove that line, and what it held is made again on resume."
-            ) from error
-        yield noun
+            return decoder.decode(data)
+        except msgspec.DecodeError:  # Infinity, or a lone surrogate, which msgspec does not take
+            return msgspec.convert(json.loads(data), decoder.type)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise FlybenchError(
+            f"{where} cannot be read ({type(error).__name__}: {error}): remove that line, and what "
+            "it held is made again on resume."
+        ) from error
 
 
 def _numbered(file: Path, stream: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -96,64 +80,8 @@ def _numbered(file: Path, stream: Iterable[bytes]) -> Iterator[tuple[int, bytes]
         ) from error
 
 
-def record_of(row: dict[str, Any]) -> Record:
-    """A record from what its line holds.
-
-    Raises:
-        ValueError, KeyError, TypeError: it is none.
-    """
-    if not isinstance(row["sample_id"], str) or not (row["turns"] or row["error"]):
-        raise ValueError("a record needs an id and, unless it failed, an answer")
-    turns = [_generation(turn) for turn in row["turns"]]
-    return Record(**{**row, "turns": turns, "telemetry": _telemetry(row.get("telemetry"))})
-
-
-def score_of(row: dict[str, Any]) -> Score:
-    """A score from what its line holds; older ones name no judgements.
-
-    Raises:
-        TypeError: it is none.
-    """
-    return Score(**{**row, "judgements": tuple(row.get("judgements", ()))})
-
-
-def _generation(turn: dict[str, Any]) -> Generation:
-    """An answer; older records say nothing of what the target thought of loose tokens."""
-    rounds = [Round(**round_) for round_ in turn["rounds"]]
-    loosened = [_loosened(token, turn) for token in turn.get("loosened", [])]
-    return _possible(Generation(**{**turn, "rounds": rounds, "loosened": loosened}))
-
-
-def _loosened(token: dict[str, Any], turn: dict[str, Any]) -> Loosened:
-    found = Loosened(**{**token, "opinion": Opinion(**token["opinion"])})
-    known = found.start is not None
-    before = turn.get("begun", "") + turn["text"][: found.start] if known else None
-    kind = classify(found.text, found.preferred_text, before, bool(found.copied))
-    return replace(found, kind=kind)
-
-
-def _possible(answer: Generation) -> Generation:
-    """The same answer.
-
-    Raises:
-        ValueError, TypeError: its counts, its times or its text cannot be.
-    """
-    if any(not 0 <= round_.accepted <= round_.drafted for round_ in answer.rounds):
-        raise ValueError("a round accepts more than it drafts")
-    if not 0 <= answer.prefill_s <= answer.total_s < math.inf:
-        raise ValueError("its times are no durations")
-    if not isinstance(answer.text, str):
-        raise TypeError("its text is none")
-    return answer
-
-
-def _telemetry(found: dict[str, Any] | None) -> Telemetry | None:
-    """The telemetry of a record; older records have none."""
-    return None if found is None else Telemetry([CardState(**card) for card in found["cards"]])
-
-
 def _rounded(value: Any) -> Any:
-    """The same with every float cut to `DECIMALS`."""
+    """The same with every float rounded to `DECIMALS`."""
     if isinstance(value, float):
         return round(value, DECIMALS)
     if isinstance(value, dict):

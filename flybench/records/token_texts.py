@@ -11,39 +11,40 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import takewhile
 
-from flybench.core import ACCEPTED_FATES, Generation, Round
+from flybench.core.outcomes import ACCEPTED_OUTCOMES
+from flybench.core.samples import Generation, Round
 from flybench.records.folder import RunFolder
 
 PIECES = "pieces.json"
 # Letters of the target's own tokens, beside those of fates: after a draft that was kept whole, and
 # where nothing was drafted. After a rejection the token bears the letter of the rejected one.
 BONUS, PLAIN = "b", "p"
-ACCEPTED = "".join(fate.code for fate in ACCEPTED_FATES)
+ACCEPTED = "".join(outcome.code for outcome in ACCEPTED_OUTCOMES)
 UNWHOLE = "\ufffd"  # stands for a part of a character
 
 Vocabulary = dict[int, str]
 Spell = Callable[[Sequence[int]], str]
 
 
-def token_fates(turn: Generation) -> str:
+def token_outcomes(turn: Generation) -> str:
     """One letter a token of the answer: a fate's code, `BONUS` or `PLAIN`."""
-    return "".join(map(round_fates, turn.rounds))
+    return "".join(map(round_outcomes, turn.rounds))
 
 
-def round_fates(round_: Round) -> str:
+def round_outcomes(round_: Round) -> str:
     """The letters of the tokens that a round emitted."""
-    return _round_fates(round_.fates, round_.accepted, round_.emitted)
+    return _round_outcomes(round_.outcomes, round_.accepted, round_.emitted)
 
 
 @cache
-def _round_fates(fates: str, accepted: int, emitted: int) -> str:
+def _round_outcomes(outcomes: str, accepted: int, emitted: int) -> str:
     """Of a tree, the last letter may be that of a rejected sibling."""
-    kept = "".join(letter for letter in fates if letter in ACCEPTED)[:accepted]
+    kept = "".join(letter for letter in outcomes if letter in ACCEPTED)[:accepted]
     if emitted == accepted:
         return kept
-    if not fates:
+    if not outcomes:
         return kept + PLAIN
-    rest = fates[1 + max(map(fates.rfind, ACCEPTED)) :]
+    rest = outcomes[1 + max(map(outcomes.rfind, ACCEPTED)) :]
     return kept + next((letter for letter in rest if letter in "gwtr"), BONUS)
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pandas as pd
 
 from flybench.config import digest
-from flybench.core import FlybenchError, Record, RowTrace
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Record, RowTrace
 from flybench.records.folder import RunFolder
 
 FOLDER = "traces"
@@ -35,7 +36,7 @@ KINDS = {
 
 def trace_file(folder: RunFolder, record: Record) -> Path:
     """Where the traces of a record are, if it has any."""
-    said = [[turn.ids, [round_.fates for round_ in turn.rounds]] for turn in record.turns]
+    said = [[turn.ids, [round_.outcomes for round_ in turn.rounds]] for turn in record.turns]
     name = digest([record.sample_id, record.method, said])[:24]
     return folder.path / FOLDER / f"{name}.parquet"
 

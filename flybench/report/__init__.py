@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.records.folder import RunFolder
 
 

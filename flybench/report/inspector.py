@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 
 from flybench.config import BASELINE
-from flybench.core import Generation, Record
+from flybench.core.samples import Generation, Record
 from flybench.metrics.divergence import partings
-from flybench.records.token_texts import pieces_of, token_fates, vocabulary
+from flybench.records.token_texts import pieces_of, token_outcomes, vocabulary
 from flybench.report.run import Arm, Run
 from flybench.text import visible
 
@@ -178,7 +178,7 @@ class Answers:
         answer = {
             "pieces": BREAK.join(text for text in texts if text is not None) if whole else None,
             "text": None if whole else visible("\n\n".join(turn.text for turn in turns)),
-            "fates": "".join(map(token_fates, turns)),
+            "outcomes": "".join(map(token_outcomes, turns)),
             "margins": _margins([margin for turn in turns for margin in turn.margins]),
             "loose": [
                 loose
@@ -212,16 +212,16 @@ def _margins(margins: list[float]) -> str:
 
 def _loose(turn: Generation, before: int) -> Iterator[list[Any]]:
     """Place, favourite, p, the favourite's p, rank, entropy, class and own text of each."""
-    for token in turn.loosened:
-        opinion = token.opinion
+    for token in turn.loose_tokens:
+        statistics = token.statistics
         yield [
-            before + token.place,
-            visible(token.preferred_text),
-            opinion.probability,
-            opinion.max_probability,
-            opinion.rank,
-            opinion.entropy,
-            token.kind,
+            before + token.index,
+            visible(token.top1_text),
+            statistics.probability,
+            statistics.max_probability,
+            statistics.rank,
+            statistics.entropy,
+            turn.token_class(token),
             visible(token.text),
         ]
 

@@ -11,46 +11,30 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from flybench.config import BASELINES, REPEAT
-from flybench.core import Record, Score
-from flybench.metrics.frames import card_frame, round_frame, sample_frame
+from flybench.core.samples import Record, Score
+from flybench.metrics.frames import gpu_frame, round_frame, sample_frame
 from flybench.metrics.stats import holm
 from flybench.metrics.summary import Row, summarise
 from flybench.records.folder import Key, RunFolder
-from flybench.records.jsonl import Known
 from flybench.report.names import arm_names
 
 
-class Common(NamedTuple):
-    """What several folders share: lines that were read, and frames by the nouns they are of."""
-
-    lines: Known
-    frames: dict[tuple[str, tuple[int, ...]], Any]
-
-
 class CachedFolder(RunFolder):
-    """The same files, each read once; what folders have in `common`, once for all of them."""
+    """The same files, each read once."""
 
-    def __init__(self, path: Path, common: Common | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._common = common or Common({}, {})
         self._memory: dict[Key, Any] = {}
 
-    def remembered(self, key: Key, make: Callable[[], Any]) -> Any:
+    def cached(self, key: Key, make: Callable[[], Any]) -> Any:
         if key not in self._memory:
             self._memory[key] = make()
         return self._memory[key]
 
-    def shared(self, kind: str, nouns: Sequence[Any], make: Callable[[], Any]) -> Any:
-        # The lines keep their nouns, so that no other ever has the same identity.
-        key = kind, tuple(map(id, nouns))
-        if key not in self._common.frames:
-            self._common.frames[key] = make()
-        return self._common.frames[key]
-
-    def records(self, known: Known | None = None) -> dict[Key, Record]:
+    def records(self) -> dict[Key, Record]:
         return self._records
 
-    def scores(self, known: Known | None = None) -> dict[Key, Score]:
+    def scores(self) -> dict[Key, Score]:
         return self._scores
 
     def provenance(self) -> dict[str, Any]:
@@ -62,11 +46,11 @@ class CachedFolder(RunFolder):
 
     @cached_property
     def _records(self) -> dict[Key, Record]:
-        return super().records(self._common.lines)
+        return super().records()
 
     @cached_property
     def _scores(self) -> dict[Key, Score]:
-        return super().scores(self._common.lines)
+        return super().scores()
 
 
 class Corrected(NamedTuple):
@@ -167,8 +151,7 @@ class Run:
 
 def load(folders: Sequence[RunFolder]) -> list[Run]:
     """Read the folders; arms alike in method, task and model are told apart by their settings."""
-    common = Common({}, {})
-    cached = [CachedFolder(folder.path, common) for folder in folders]
+    cached = [CachedFolder(folder.path) for folder in folders]
     rows = [summarise(folder) for folder in cached]
     corrected = _corrected(rows)
     names = arm_names(cached, rows)
@@ -181,7 +164,7 @@ def load(folders: Sequence[RunFolder]) -> list[Run]:
                 row=row,
                 samples=sample_frame(folder, row["method"]),
                 rounds=round_frame(folder, row["method"]),
-                cards=card_frame(folder, row["method"]),
+                cards=gpu_frame(folder, row["method"]),
                 failed=[
                     record
                     for record in folder.records().values()

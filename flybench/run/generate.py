@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from dataclasses import replace
 
 import torch
+from msgspec import structs
 from tqdm import tqdm
 
 from flybench.config import MethodConfig
-from flybench.core import Generation, Loosened, Prompt, Record
+from flybench.core.samples import Generation, LooseToken, Prompt, Record
 from flybench.core.token_classes import continues_copy
 from flybench.decode import Decoder, StopRule
 from flybench.distributed import world_size
 from flybench.measure.clock import peak_memory_bytes, reset_peak_memory
-from flybench.run.setup import Machinery
+from flybench.run.setup import ModelSetup
 
 
 def answer(
-    plan: Machinery,
+    plan: ModelSetup,
     method: MethodConfig,
     decoder: Decoder,
     prompt: Prompt,
@@ -45,11 +45,13 @@ def answer(
             torch.cuda.empty_cache()
         message = f"{type(error).__name__}: {error}"
         tqdm.write(f"{prompt.sample_id} ({method.name}) failed: {message}", file=sys.stderr)
-        return replace(record, error=message)
-    return replace(record, turns=generations, peak_memory_bytes=peak_memory_bytes(device))
+        return structs.replace(record, error=message)
+    return structs.replace(record, turns=generations, peak_memory_bytes=peak_memory_bytes(device))
 
 
-def converse(plan: Machinery, prompt: Prompt, decoder: Decoder, salt: str = "") -> list[Generation]:
+def converse(
+    plan: ModelSetup, prompt: Prompt, decoder: Decoder, salt: str = ""
+) -> list[Generation]:
     """Every turn of a sample; a later turn reads the method's own earlier answers."""
     stop = StopRule(plan.target.eos_ids, prompt.max_new_tokens, prompt.stop, plan.chat.spell)
     messages = list(prompt.messages)
@@ -67,23 +69,27 @@ def converse(plan: Machinery, prompt: Prompt, decoder: Decoder, salt: str = "") 
             ids, stop, int.from_bytes(hashlib.sha256(seed).digest()[:7], "big")
         )
         text = plan.chat.answer(generation.ids, prompt.stop)
-        loosened = [_spelled(plan, ids, generation, token) for token in generation.loosened]
-        begun = messages[-1]["content"] if messages[-1]["role"] == "assistant" else ""
-        answers.append(replace(generation, text=text, loosened=loosened, begun=begun))
+        loose_tokens = [_spelled(plan, ids, generation, token) for token in generation.loose_tokens]
+        assistant_prefix = messages[-1]["content"] if messages[-1]["role"] == "assistant" else ""
+        answers.append(
+            structs.replace(
+                generation, text=text, loose_tokens=loose_tokens, assistant_prefix=assistant_prefix
+            )
+        )
     return answers
 
 
 def _spelled(
-    plan: Machinery, prompt: list[int], generation: Generation, token: Loosened
-) -> Loosened:
+    plan: ModelSetup, prompt: list[int], generation: Generation, token: LooseToken
+) -> LooseToken:
     """With the texts of the token and of what the target preferred, where it stands, and whether
     a copy ends there."""
-    spell, before = plan.chat.spell, generation.ids[: token.place]
-    preferred = token.opinion.preferred
-    return replace(
+    spell, before = plan.chat.spell, generation.ids[: token.index]
+    top1 = token.statistics.top1
+    return structs.replace(
         token,
-        text=spell([generation.ids[token.place]]),
-        preferred_text=spell([preferred]),
+        text=spell([generation.ids[token.index]]),
+        top1_text=spell([top1]),
         start=len(spell(before)),
-        copied=continues_copy([*prompt, *before], preferred),
+        copied=continues_copy([*prompt, *before], top1),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.run.plan import Plan
 from flybench.run.runner import pending
 

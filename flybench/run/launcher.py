@@ -28,14 +28,14 @@ from flybench.config import RunConfig, digest
 from flybench.config.checks import suggestion
 from flybench.config.compose import Cell, Request, in_one_sentence
 from flybench.config.groups import conf_dir
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.distributed import rank, world_size
 
 LAUNCHER = "hydra/launcher"
 HERE = "basic"
 
 
-class Outcome(NamedTuple):
+class LaunchResult(NamedTuple):
     """The exit code of some cells, the folders of those that were finished, why others were not."""
 
     code: int
@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
     failures: list[str]
 
 
-def run_cells(cells: Sequence[Cell], argv: Sequence[str], plain: bool = False) -> Outcome:
+def run_cells(cells: Sequence[Cell], argv: Sequence[str], plain: bool = False) -> LaunchResult:
     """Run cells, one after another, in this process; `plain` as `Progress` takes it."""
     # The engine takes seconds to import, and what cannot be launched is refused before.
     from flybench.run.sweep import Sweep
@@ -56,7 +56,7 @@ def run_cells(cells: Sequence[Cell], argv: Sequence[str], plain: bool = False) -
         code = max(code, sweep.run(cell.config))
     failed = [cell for cell in cells if cell.config in sweep.failures]
     failures = [f"{cell.name}: {sweep.failures[cell.config]}" for cell in failed]
-    return Outcome(code, list(sweep.finished), failures)
+    return LaunchResult(code, list(sweep.finished), failures)
 
 
 def launcher_of(request: Request) -> str | None:
@@ -84,7 +84,7 @@ def launcher_of(request: Request) -> str | None:
     return chosen[-1]
 
 
-def launch(request: Request, name: str, cells: Sequence[Cell], argv: Sequence[str]) -> Outcome:
+def launch(request: Request, name: str, cells: Sequence[Cell], argv: Sequence[str]) -> LaunchResult:
     """Hand `cells` over to the launcher `name` and wait for all of them.
 
     Raises:
@@ -103,9 +103,9 @@ def launch(request: Request, name: str, cells: Sequence[Cell], argv: Sequence[st
         context = HydraContext(hydra.config_loader, Callbacks(config))
         launcher = Plugins.instance().instantiate_launcher(context, jobs, config)
         returned: list[Any] = list(launcher.launch(firsts, initial_job_idx=0))
-    outcomes: list[Outcome] = [each.return_value for each in returned]
-    codes, folders, failures = zip(*outcomes, strict=True)
-    return Outcome(max(codes), list(chain(*folders)), list(chain(*failures)))
+    results: list[LaunchResult] = [each.return_value for each in returned]
+    codes, folders, failures = zip(*results, strict=True)
+    return LaunchResult(max(codes), list(chain(*folders)), list(chain(*failures)))
 
 
 def travelling_together(cells: Sequence[Cell]) -> list[list[Cell]]:
@@ -124,7 +124,7 @@ class Jobs:
     argv: list[str]
     folder: Path = field(default_factory=Path.cwd)
 
-    def __call__(self, tree: DictConfig) -> Outcome:
+    def __call__(self, tree: DictConfig) -> LaunchResult:
         os.chdir(self.folder)
         return run_cells(self.jobs[HydraConfig.get().job.num], self.argv, plain=True)
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from random import Random
 
 from flybench.config import MethodConfig, RunConfig, digest
-from flybench.core import FlybenchError, Prompt
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Prompt
 from flybench.engine.loading.description import DescribePair, describe_pair, describing_once
 from flybench.methods import AR, AR_AGAIN
 from flybench.records.folder import RunFolder
-from flybench.run.setup import Machinery, check_devices, choose_machinery
+from flybench.run.setup import ModelSetup, check_devices, choose_models
 from flybench.score.judge import check_judge
 from flybench.tasks import build_task
 from flybench.tasks.base import Task
@@ -21,7 +22,7 @@ ORDER = 20251122  # of shuffled samples: one for all runs, so that they stay com
 
 
 @dataclass(frozen=True)
-class Plan(Machinery):
+class Plan(ModelSetup):
     """A run that was checked. `key` hashes everything that decides its tokens, `family` all of it
     but the seed.
 
@@ -68,8 +69,8 @@ def make_plan(config: RunConfig, describe: DescribePair = describe_pair) -> Plan
     check_devices(config)  # before any data are fetched
     task = build_task(config.task)
     check_judge(config, task)
-    machinery = choose_machinery(config, describe)
-    target, chat, head = machinery.target, machinery.chat, machinery.head
+    setup = choose_models(config, describe)
+    target, chat, head = setup.target, setup.chat, setup.head
     prompts = _prompts(task, config)
     if not prompts:
         raise FlybenchError(
@@ -77,25 +78,25 @@ def make_plan(config: RunConfig, describe: DescribePair = describe_pair) -> Plan
             f"{len(task.prompts())}: lower the offset, or check that its data are not empty."
         )
     identity = config.identity() | {
-        "engine": asdict(machinery.engine),
-        "files": [info.files for info in machinery.infos] + ([head.files] if head else []),
+        "engine": asdict(setup.engine),
+        "files": [info.files for info in setup.infos] + ([head.files] if head else []),
         "eos_ids": sorted(target.eos_ids),
-        "vocab_size": machinery.vocab_size,
+        "vocab_size": setup.vocab_size,
         "data": task.data_sha256,
         "template": chat.identity,
-        "device": machinery.device.type,
+        "device": setup.device.type,
     }
     key = digest(identity)
     name = "-".join([config.model.name, config.method.name, config.task.name, key[:8]])
     lengths = [len(chat.encode(chat.render(prompt.messages))) for prompt in prompts]
     plan = Plan(
-        **vars(machinery),
+        **vars(setup),
         folder=RunFolder(Path(config.out).expanduser() / name),
         key=key,
         family=digest({**identity, "seed": None}),
         task=task,
         prompts=prompts,
-        max_length=max(map(machinery.reach, prompts, lengths)),
+        max_length=max(map(setup.reach, prompts, lengths)),
     )
     # One long prompt costs one sample; settings that no prompt can meet cost nothing but this line.
     shortest = min(range(len(prompts)), key=lengths.__getitem__)

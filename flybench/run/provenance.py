@@ -26,7 +26,7 @@ from flybench.engine.loading.placement import engine_label
 from flybench.measure.clock import busy_share, device_name, environment, redacted
 from flybench.records.folder import RunFolder
 from flybench.run.plan import Plan
-from flybench.run.setup import Machinery
+from flybench.run.setup import ModelSetup
 from flybench.sandbox import execute as sandbox
 
 # Above this share of a busy processor, threads of two programs wait for each other.
@@ -77,7 +77,7 @@ def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
         "git": _git_state(),
         "environment": environment(plan.device),
     }
-    return machinery_facts(plan) | {
+    return model_facts(plan) | {
         "method": config.method.name,
         "task": config.task.name,
         "samples": len(plan.prompts),
@@ -96,7 +96,7 @@ def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def machinery_facts(plan: Machinery) -> dict[str, Any]:
+def model_facts(plan: ModelSetup) -> dict[str, Any]:
     """Which models run, where, and on which engine."""
     return {
         "model": plan.config.model.name,

@@ -11,8 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from msgspec import structs
+
 from flybench.config import MethodConfig
-from flybench.core import Prompt, Record
+from flybench.core.samples import Prompt, Record
 from flybench.decode import Decoder
 from flybench.distributed import rank
 from flybench.measure.gpu import open_sensors
@@ -22,7 +24,7 @@ from flybench.records.traces import has_traces, write_traces
 from flybench.run.generate import answer
 from flybench.run.plan import Plan
 from flybench.run.progress import Progress
-from flybench.run.session import Loaded
+from flybench.run.session import Session
 
 WARMUP_TOKENS = 32
 
@@ -96,7 +98,7 @@ class Turn(NamedTuple):
         return answer(plan, self.method, self.decoder, prompt, position, self.salt)
 
 
-def turns(wanted: Sequence[tuple[Plan, list[MethodConfig]]], loaded: Loaded) -> Iterator[Turn]:
+def turns(wanted: Sequence[tuple[Plan, list[MethodConfig]]], loaded: Session) -> Iterator[Turn]:
     """The methods that plans want; AR, first and again, is decoded once for all that want it."""
     shared: dict[MethodConfig, list[Plan]] = {}
     for plan, methods in wanted:
@@ -108,7 +110,7 @@ def turns(wanted: Sequence[tuple[Plan, list[MethodConfig]]], loaded: Loaded) -> 
 
 
 def generate(
-    plans: Sequence[Plan], todo: Sequence[Asked], loaded: Loaded, progress: Progress
+    plans: Sequence[Plan], todo: Sequence[Asked], loaded: Session, progress: Progress
 ) -> None:
     """Decode `todo` and append a record for each sample and method."""
     for plan in plans:
@@ -131,7 +133,7 @@ def generate(
                 progress.on(turn.label)
                 energy = sensors.energy_j()
                 record = turn.answer(prompt, position)
-                record = replace(record, telemetry=sensors.since(energy))
+                record = structs.replace(record, telemetry=sensors.since(energy))
                 for plan in turn.plans:
                     if plan.traces(turn.method):
                         write_traces(plan.folder, record)  # first: no record is without them
@@ -139,7 +141,7 @@ def generate(
                 progress.step()
 
 
-def warm_up(plans: Sequence[Plan], loaded: Loaded, todo: Sequence[Asked]) -> None:
+def warm_up(plans: Sequence[Plan], loaded: Session, todo: Sequence[Asked]) -> None:
     """Let caches, kernels and clocks settle; nothing of it is recorded."""
     for _, prompt, _ in todo[: plans[0].config.warmup]:
         short = replace(prompt, max_new_tokens=min(prompt.max_new_tokens, WARMUP_TOKENS))

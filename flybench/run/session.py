@@ -12,12 +12,12 @@ from flybench.distributed import rank
 from flybench.engine.loading.load import Pair, load_pair
 from flybench.measure.roofline import read_bandwidth
 from flybench.methods import AR, AR_AGAIN, build_decoder
-from flybench.run.setup import Machinery, Weights
+from flybench.run.setup import ModelSetup, Weights
 from flybench.sampling import Sampling
 
 
 @dataclass(frozen=True)
-class Loaded:
+class Session:
     """A pair in memory, what its models must read for a token, and the decoders built on it."""
 
     weights: Weights
@@ -27,7 +27,7 @@ class Loaded:
     _decoders: dict[tuple[MethodConfig, Sampling, bool], Decoder] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: Machinery, max_length: int) -> Loaded:
+    def of(cls, plan: ModelSetup, max_length: int) -> Session:
         """The weights that were chosen, for texts of up to `max_length` tokens."""
         # Before the weights: the memory is free, and a process's peak stays that of its models.
         bandwidth = read_bandwidth(plan.device)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import torch
 
 from flybench.config import EngineConfig, MethodConfig, RunConfig, digest
-from flybench.core import FlybenchError, Prompt
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Prompt
 from flybench.engine.eagle3.checkpoint import HeadSource, find_head
 from flybench.engine.graph.model import WIDEST
 from flybench.engine.loading.description import DescribePair, ModelInfo, describe_pair
@@ -31,7 +32,7 @@ class Weights(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Machinery:
+class ModelSetup:
     """Models that were found and fit each other.
 
     `engine` is the one that runs, `engine_note` why it is not the one that `auto` prefers.
@@ -95,7 +96,7 @@ class Machinery:
                 )
 
 
-def choose_machinery(config: RunConfig, describe: DescribePair = describe_pair) -> Machinery:
+def choose_models(config: RunConfig, describe: DescribePair = describe_pair) -> ModelSetup:
     """Find and describe what a run's method needs, and decide where it runs.
 
     Raises:
@@ -113,7 +114,7 @@ def choose_machinery(config: RunConfig, describe: DescribePair = describe_pair) 
     for info in infos:
         resolve_dtype(info, engine)
     check_width(engine, config.method)
-    return Machinery(config, device, chat, target, draft, head, vocab_size, engine, engine_note)
+    return ModelSetup(config, device, chat, target, draft, head, vocab_size, engine, engine_note)
 
 
 def check_width(engine: EngineConfig, method: MethodConfig) -> None:

@@ -20,7 +20,7 @@ import torch
 
 from flybench.config import JudgeConfig, RunConfig
 from flybench.config.checks import explain
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.distributed import from_leader, join, rank
 from flybench.engine.loading.placement import use_threads
 from flybench.metrics.summary import Row, judge_failures, write_summary
@@ -32,7 +32,7 @@ from flybench.run.plan import Plan, planned
 from flybench.run.progress import Progress
 from flybench.run.provenance import open_folder
 from flybench.run.runner import Asked, generate, pending
-from flybench.run.session import Loaded
+from flybench.run.session import Session
 from flybench.score.assessment import assess
 from flybench.score.judge import build_judge
 from flybench.score.judge.base import Judge
@@ -63,7 +63,7 @@ class Sweep:
         self._argv = argv
         self._plain = plain
         self._tell = tell
-        self._loaded: Loaded | None = None
+        self._loaded: Session | None = None
         self._judge: tuple[JudgeConfig, Judge] | None = None
         self.then(configs)
 
@@ -178,7 +178,7 @@ class Sweep:
             found[other] = plans[other]
         return found
 
-    def _load(self, plans: list[Plan]) -> Loaded:
+    def _load(self, plans: list[Plan]) -> Session:
         """What the plans need in memory, which is kept; room for every cell that will want it."""
         plan = max(plans, key=lambda each: each.weights.drafter is not None)
         wanted = plan.weights
@@ -186,7 +186,7 @@ class Sweep:
         if self._loaded is None or not self._loaded.serves(wanted, needed):
             self._let_go()
             same = [p for p in self._plans if isinstance(p, Plan) and wanted.serve(p.weights)]
-            self._loaded = Loaded.of(plan, max(each.max_length for each in same))
+            self._loaded = Session.of(plan, max(each.max_length for each in same))
         return self._loaded
 
     def _judge_of(self, config: JudgeConfig) -> Judge | None:

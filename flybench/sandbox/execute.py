@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, cast
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.sandbox import bootstrap as sandbox_bootstrap
 
 Reason = Literal["passed", "failed", "timeout", "memory", "killed", "exited early"]
@@ -76,7 +76,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProgramResult:
     """What became of a program; `detail` is the end of its output, then why it did not pass."""
 
     passed: bool
@@ -88,7 +88,7 @@ class Outcome:
 DEFAULT_LIMITS = Limits()
 
 
-def run_program(program: str, limits: Limits = DEFAULT_LIMITS) -> Outcome:
+def run_program(program: str, limits: Limits = DEFAULT_LIMITS) -> ProgramResult:
     """Run Python source as `__main__`; it passes if it reaches its end without an exception.
 
     Safe to call from several threads. It has no shared memory, so `multiprocessing` mostly fails.
@@ -112,10 +112,10 @@ for guard, misdeed in {MISDEEDS}.items():
     except (OSError, MemoryError, AssertionError):
         refused[guard] = True
 print(json.dumps(refused))"""
-        outcome = run_program(program, Limits(memory_bytes=1 << 28, processes=8))
-    if not outcome.passed:
-        raise FlybenchError(f"The program that tries the guards did not finish: {outcome.detail}")
-    return cast(dict[str, bool], json.loads(outcome.detail))
+        result = run_program(program, Limits(memory_bytes=1 << 28, processes=8))
+    if not result.passed:
+        raise FlybenchError(f"The program that tries the guards did not finish: {result.detail}")
+    return cast(dict[str, bool], json.loads(result.detail))
 
 
 @functools.cache
@@ -151,7 +151,7 @@ def _command(layers: frozenset[str], where: str, user: int, limits: Limits) -> l
     return [*command, *PYTHON, "-c", BOOTSTRAP]
 
 
-def _attempt(program: str, limits: Limits, layers: frozenset[str]) -> Outcome:
+def _attempt(program: str, limits: Limits, layers: frozenset[str]) -> ProgramResult:
     """Run the program behind the given layers and judge it."""
     sentinel = secrets.token_hex(16)
     # A user per run (from systemd's range for passing users), as RLIMIT_NPROC counts per user.
@@ -189,7 +189,7 @@ def _attempt(program: str, limits: Limits, layers: frozenset[str]) -> Outcome:
         raise FlybenchError(f"The sandbox did not start: raise the limits. It said: {detail}.")
     # With an interpreter and limits that were tried before, the program itself wiped its report.
     reason = reason or "killed"
-    return Outcome(reason == "passed", reason, detail, seconds)
+    return ProgramResult(reason == "passed", reason, detail, seconds)
 
 
 def _wait(process: subprocess.Popen[bytes], wall_s: float) -> tuple[int, float]:

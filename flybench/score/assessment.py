@@ -10,7 +10,8 @@ from dataclasses import asdict
 from typing import Any
 
 from flybench.config import RunConfig
-from flybench.core import FlybenchError, Score
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Score
 from flybench.records.folder import RunFolder
 from flybench.score.judge import build_judge, prompts_to_judge
 from flybench.score.judge.asking import ask_all

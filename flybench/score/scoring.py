@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Protocol
 
+from msgspec import structs
 from tqdm import tqdm
 
-from flybench.core import Record, Score
+from flybench.core.samples import Record, Score
 from flybench.records.folder import RunFolder
 
 TIMEOUT = "timeout"  # what the sandbox calls it, and what a score's reason then begins with
@@ -47,7 +47,7 @@ def score_run(folder: RunFolder, scorer: Scorer, by_answer: bool = False) -> lis
         for record, score in zip(firsts, scores, strict=True)
     ]
     every = [
-        replace(score, method=record.method)
+        structs.replace(score, method=record.method)
         for score, group in zip(scores, equal.values(), strict=True)
         for record in group
     ]

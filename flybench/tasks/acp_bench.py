@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from flybench.core import Record, Score
+from flybench.core.samples import Record, Score
 from flybench.tasks.base import row_of
 from flybench.tasks.lm_eval.recipe_task import RecipeTask
 

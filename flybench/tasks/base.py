@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 from flybench.config import digest
-from flybench.core import FlybenchError, Prompt, Record, Score
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Prompt, Record, Score
 
 Judged = Literal["scored", "partly judged", "unjudged"]
 

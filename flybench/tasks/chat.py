@@ -7,7 +7,8 @@ from pathlib import Path
 
 from transformers import PreTrainedTokenizerBase
 
-from flybench.core import FlybenchError, Message
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Message
 
 
 class Chat:
@@ -35,14 +36,14 @@ class Chat:
         the assistant's."""
         if self._plain:
             return _plain(messages)
-        begun = messages[-1]["role"] == "assistant"
+        assistant_prefix = messages[-1]["role"] == "assistant"
         try:
             return str(
                 self._tokenizer.apply_chat_template(
                     list(messages),
                     chat_template=self._template,
-                    add_generation_prompt=not begun,
-                    continue_final_message=begun,
+                    add_generation_prompt=not assistant_prefix,
+                    continue_final_message=assistant_prefix,
                     tokenize=False,
                 )
             )

@@ -13,7 +13,8 @@ from itertools import islice
 from typing import Any
 
 from flybench.config import TaskConfig
-from flybench.core import FlybenchError, Prompt, Record, Score
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Prompt, Record, Score
 from flybench.tasks.base import Judged, RowTask
 from flybench.tasks.sources import Rows, by_id, local_file, read_hub, read_rows
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from flybench.config import TaskConfig
 from flybench.config.checks import allow
-from flybench.core import FlybenchError, Prompt, Record, Score
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Prompt, Record, Score
 from flybench.sandbox.execute import run_program
 from flybench.tasks.base import Judged, RowTask, row_of
 from flybench.tasks.extract.answers import as_number, contains_words, last_number
@@ -76,8 +77,8 @@ def _python(text: str, reference: dict[str, Any]) -> Judgement:
     code = program_in(text, reference["entry_point"])
     if code is None:
         return 0.0, None, f"no definition of {reference['entry_point']} in the answer"
-    outcome = run_program(assembled(code, reference["tests"]))
-    return float(outcome.passed), code, f"{outcome.reason} {outcome.detail}".strip()
+    result = run_program(assembled(code, reference["tests"]))
+    return float(result.passed), code, f"{result.reason} {result.detail}".strip()
 
 
 def _contains(text: str, reference: dict[str, Any]) -> Judgement:

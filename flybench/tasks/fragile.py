@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from flybench.config import TaskConfig
-from flybench.core import Prompt, Record, Score
+from flybench.core.samples import Prompt, Record, Score
 from flybench.tasks.base import Judged, RowTask, row_of
 from flybench.tasks.extract.answers import as_number, last_number, last_number_text
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from flybench.config import TaskConfig
-from flybench.core import FlybenchError, Record, Score
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Record, Score
 from flybench.tasks.base import row_of
 from flybench.tasks.extract.answers import as_number, last_number
 from flybench.tasks.lm_eval.recipe_task import RecipeTask

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from flybench.config import TaskConfig, digest
-from flybench.core import Message
+from flybench.core.samples import Message
 from flybench.tasks.humaneval import HumanEvalTask
 from flybench.tasks.lm_eval.recipes import filled, recipe_settings
 from flybench.tasks.programs import assembled

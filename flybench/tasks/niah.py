@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flybench.config import TaskConfig
-from flybench.core import Prompt, Record, Score
+from flybench.core.samples import Prompt, Record, Score
 from flybench.tasks.base import Judged, RowTask, row_of
 
 SAMPLES, VALUES = 100, 4

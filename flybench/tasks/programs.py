@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from flybench.core import Message, Prompt, Record, Score
+from flybench.core.samples import Message, Prompt, Record, Score
 from flybench.sandbox.execute import run_program
 from flybench.tasks.base import Judged, RowTask, row_of
 from flybench.tasks.extract.code import program_in
@@ -66,8 +66,8 @@ class ProgramTask(RowTask, ABC):
         if code is None:
             passed, reason = False, self._missing
         else:
-            outcome = run_program(self.program(row, code))
-            passed, reason = outcome.passed, f"{outcome.reason} {outcome.detail}".strip()
+            result = run_program(self.program(row, code))
+            passed, reason = result.passed, f"{result.reason} {result.detail}".strip()
         metrics = {"pass@1": float(passed), "extraction_failure": float(code is None)}
         return Score(record.sample_id, record.method, float(passed), metrics, code, reason)
 

@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 Rows = list[dict[str, Any]]
 

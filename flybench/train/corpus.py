@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 
 class Sample(NamedTuple):

@@ -12,7 +12,7 @@ from transformers import PreTrainedModel
 
 from flybench.config import DraftConfig, MethodConfig
 from flybench.config.checks import positive
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.decode import Decoder
 from flybench.engine.drafters.borrowed import borrow, read_layers, save_layers
 from flybench.engine.drafters.trimmed import trim_output

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformers import LlamaConfig, PreTrainedModel
 
 from flybench.config.checks import positive
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.decode import Decoder
 from flybench.draft.eagle3 import Eagle3Drafter, Shape
 from flybench.engine.cost.footprint import head_width

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from transformers import PreTrainedModel
 
 from flybench.config.checks import positive, share
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.decode import Decoder, StopRule
 from flybench.train.corpus import Sample, batches, split
 from flybench.train.optimise import Loss, Schedule, optimise

@@ -11,7 +11,9 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from flybench.core import Branches, Draft, Fate, Verdict
+from flybench.core.drafts import Branches, Draft
+from flybench.core.outcomes import Outcome
+from flybench.core.verdicts import Verdict
 from flybench.engine.base import Judge
 
 
@@ -27,30 +29,30 @@ def accepted_prefix(keep: Tensor) -> Tensor:
     return keep.long().cumprod(-1).sum(-1)
 
 
-def chain_verdict(accepted: Tensor, next_token: Tensor, fates: Tensor) -> Verdict:
+def chain_verdict(accepted: Tensor, next_token: Tensor, outcomes: Tensor) -> Verdict:
     """The verdict on a chain: its first `accepted` nodes, every later fate but one unvisited."""
-    nodes = torch.arange(fates.shape[0], device=fates.device)
+    nodes = torch.arange(outcomes.shape[0], device=outcomes.device)
     visited = nodes <= accepted
-    return Verdict(accepted, nodes, next_token, fates.where(visited, int(Fate.UNVISITED)))
+    return Verdict(accepted, nodes, next_token, outcomes.where(visited, int(Outcome.NOT_REACHED)))
 
 
-def match_fates(match: Tensor, fate: Fate) -> Tensor:
-    """`fate` for every match [...], and a rejection for the rest."""
-    return torch.where(match, int(fate), int(Fate.REJECTED))
+def match_outcomes(match: Tensor, outcome: Outcome) -> Tensor:
+    """`outcome` for every match [...], and a rejection for the rest."""
+    return torch.where(match, int(outcome), int(Outcome.REJECTED))
 
 
-def match_verdict(draft: Draft, choice: Tensor, fate: Fate) -> Verdict:
-    """Keep a node with `fate` if it is the target's `choice` [N+1] after its parent."""
+def match_verdict(draft: Draft, choice: Tensor, outcome: Outcome) -> Verdict:
+    """Keep a node with `outcome` if it is the target's `choice` [N+1] after its parent."""
     match = draft.tokens == choice.index_select(0, draft.parents + 1)
-    fates = match_fates(match, fate)
+    outcomes = match_outcomes(match, outcome)
     if draft.branches is not None:
-        return tree_verdict(draft, draft.branches, match, choice, fates)
+        return tree_verdict(draft, draft.branches, match, choice, outcomes)
     accepted = accepted_prefix(match)
-    return chain_verdict(accepted, pick(choice, accepted), fates)
+    return chain_verdict(accepted, pick(choice, accepted), outcomes)
 
 
 def tree_verdict(
-    draft: Draft, branches: Branches, match: Tensor, choice: Tensor, fates: Tensor
+    draft: Draft, branches: Branches, match: Tensor, choice: Tensor, outcomes: Tensor
 ) -> Verdict:
     """The verdict on a tree; siblings differ, so that at most one path from the root matches."""
     size = len(draft)
@@ -60,8 +62,8 @@ def tree_verdict(
     path = nodes.where(kept, size).sort().values.clamp(max=size - 1)
     last_row = (nodes + 1).where(kept, 0).max()
     visited = (draft.parents < 0) | kept[draft.parents]
-    fates = fates.where(visited, int(Fate.UNVISITED))
-    return Verdict(kept.sum(), path, pick(choice, last_row), fates)
+    outcomes = outcomes.where(visited, int(Outcome.NOT_REACHED))
+    return Verdict(kept.sum(), path, pick(choice, last_row), outcomes)
 
 
 def pick(values: Tensor, index: Tensor) -> Tensor:

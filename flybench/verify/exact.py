@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import torch
 
-from flybench.core import Draft, Fate, TargetView, Verdict
+from flybench.core.drafts import Draft, TargetView
+from flybench.core.outcomes import Outcome
+from flybench.core.verdicts import Verdict
 from flybench.sampling import Sampling
 from flybench.verify.base import match_verdict
 
@@ -22,4 +24,4 @@ class ExactVerifier:
         sampling: Sampling,
         generator: torch.Generator | None,
     ) -> Verdict:
-        return match_verdict(draft, view.statistics.choice, Fate.EXACT)
+        return match_verdict(draft, view.statistics.choice, Outcome.EXACT)

@@ -22,7 +22,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from flybench.core import Draft, Fate, Opinion, TargetView, Verdict, top3_entropy
+from flybench.core.drafts import Draft, TargetView, top3_entropy
+from flybench.core.outcomes import Outcome
+from flybench.core.verdicts import Verdict, target_statistics
 from flybench.sampling import Sampling, draw
 from flybench.verify.base import accepted_prefix, chain_verdict, pick
 from flybench.verify.rejection import accept, draw_next
@@ -32,7 +34,7 @@ AtTemperature = Literal["native", "best_of_two"]
 
 
 def loosen(match: Tensor, unsure: Tensor, window: int, lookahead: int) -> Tensor:
-    """The fate of every node judged on its own: `match` and `unsure` [..., N] bool → `Fate`s.
+    """The fate of every node judged on its own: `match` and `unsure` [..., N] bool → `Outcome`s.
 
     A match is EXACT; a mismatch is LOOSE if the target is unsure there, the window fits, and none
     of the next `lookahead` tokens is a mismatch. Raw matches count, not rescued ones.
@@ -42,10 +44,10 @@ def loosen(match: Tensor, unsure: Tensor, window: int, lookahead: int) -> Tensor
     mismatches = torch.nn.functional.pad((~match).long().cumsum(-1), (1, 0))
     ends = (nodes + 1 + lookahead).clamp(max=size)
     clean = mismatches[..., ends] == mismatches[..., nodes + 1]
-    fates = torch.where(clean, int(Fate.LOOSE), int(Fate.WINDOW))
-    fates = fates.where(nodes + window < size, int(Fate.TAIL))
-    fates = fates.where(unsure, int(Fate.GATE))
-    return fates.where(~match, int(Fate.EXACT))
+    outcomes = torch.where(clean, int(Outcome.LOOSE), int(Outcome.WINDOW))
+    outcomes = outcomes.where(nodes + window < size, int(Outcome.TAIL))
+    outcomes = outcomes.where(unsure, int(Outcome.GATE))
+    return outcomes.where(~match, int(Outcome.EXACT))
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,13 @@ class FlyVerifier:
             verdict = self._greedily(draft, view)
         else:
             verdict = self._drawing(draft, view, sampling, generator)
-        return replace(verdict, opinions=Opinion.rows(draft, view))
+        return replace(verdict, loose_statistics=target_statistics(draft, view))
 
     def _greedily(self, draft: Draft, view: TargetView) -> Verdict:
         choice = view.statistics.choice
-        fates = self.fates(draft.tokens == choice[:-1], self._gate(view)[:-1])
-        accepted = accepted_prefix(kept(fates))
-        return chain_verdict(accepted, pick(choice, accepted), fates)
+        outcomes = self.outcomes(draft.tokens == choice[:-1], self._gate(view)[:-1])
+        accepted = accepted_prefix(kept(outcomes))
+        return chain_verdict(accepted, pick(choice, accepted), outcomes)
 
     def _drawing(
         self,
@@ -106,7 +108,7 @@ class FlyVerifier:
         its entropy and its `top3_entropy`, of one shape."""
         return entropy / math.log(words) if self.rule == "paper" else top3
 
-    def fates(self, match: Tensor, gate: Tensor) -> Tensor:
+    def outcomes(self, match: Tensor, gate: Tensor) -> Tensor:
         """The fate of every node judged on its own: both [..., N], and so is the result."""
         lookahead = max(self.window - 1, 0) if self.rule == "official" else self.window
         return loosen(match, gate >= self.theta, self.window, lookahead)
@@ -119,26 +121,32 @@ class FlyVerifier:
         choice: Tensor,
         generator: torch.Generator | None,
     ) -> Verdict:
-        fates = self.fates(draft.tokens == choice[:-1], gate[:-1])
+        outcomes = self.outcomes(draft.tokens == choice[:-1], gate[:-1])
         # The target's favourite that p/q refused was no mismatch, so nothing can rescue it.
-        fates = fates.where(fates != int(Fate.EXACT), int(Fate.REJECTED))
+        outcomes = outcomes.where(outcomes != int(Outcome.EXACT), int(Outcome.REJECTED))
         possible = law[:-1].gather(1, draft.tokens[:, None]).squeeze(1) > 0
-        fates = fates.where(possible | (fates != int(Fate.LOOSE)), int(Fate.REJECTED))
-        fates = fates.where(~accept(draft, law, generator), int(Fate.STOCHASTIC))
-        accepted = accepted_prefix(kept(fates))
-        return chain_verdict(accepted, draw_next(draft, law, accepted, generator), fates)
+        outcomes = outcomes.where(
+            possible | (outcomes != int(Outcome.LOOSE)), int(Outcome.REJECTED)
+        )
+        outcomes = outcomes.where(~accept(draft, law, generator), int(Outcome.SAMPLED))
+        accepted = accepted_prefix(kept(outcomes))
+        return chain_verdict(accepted, draw_next(draft, law, accepted, generator), outcomes)
 
     def _best_of_two(
         self, draft: Draft, law: Tensor, gate: Tensor, generator: torch.Generator | None
     ) -> Verdict:
         first, second = draw(law, generator), draw(law, generator)
         match = (draft.tokens == first[:-1]) | (draft.tokens == second[:-1])
-        fates = self.fates(match, gate[:-1])
-        accepted = accepted_prefix(kept(fates))
-        fates = fates.where(fates != int(Fate.EXACT), int(Fate.STOCHASTIC))
-        return chain_verdict(accepted, pick(first, accepted), fates)
+        outcomes = self.outcomes(match, gate[:-1])
+        accepted = accepted_prefix(kept(outcomes))
+        outcomes = outcomes.where(outcomes != int(Outcome.EXACT), int(Outcome.SAMPLED))
+        return chain_verdict(accepted, pick(first, accepted), outcomes)
 
 
-def kept(fates: Tensor) -> Tensor:
+def kept(outcomes: Tensor) -> Tensor:
     """Whether each fate lets its token stay: [..., N] int64 → bool."""
-    return (fates == int(Fate.EXACT)) | (fates == int(Fate.LOOSE)) | (fates == int(Fate.STOCHASTIC))
+    return (
+        (outcomes == int(Outcome.EXACT))
+        | (outcomes == int(Outcome.LOOSE))
+        | (outcomes == int(Outcome.SAMPLED))
+    )

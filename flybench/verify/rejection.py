@@ -15,7 +15,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from flybench.core import Draft, Fate, TargetView, Verdict
+from flybench.core.drafts import Draft, TargetView
+from flybench.core.outcomes import Outcome
+from flybench.core.verdicts import Verdict
 from flybench.sampling import Sampling, draw
 from flybench.verify.base import accepted_prefix, chain_verdict, match_verdict, pick
 
@@ -32,11 +34,11 @@ class RejectionVerifier:
     ) -> Verdict:
         law = sampling.warp(view.logits)
         if draft.branches is not None:
-            return match_verdict(draft, draw(law, generator), Fate.STOCHASTIC)
+            return match_verdict(draft, draw(law, generator), Outcome.SAMPLED)
         keep = accept(draft, law, generator)
         accepted = accepted_prefix(keep)
-        fates = torch.where(keep, int(Fate.STOCHASTIC), int(Fate.REJECTED))
-        return chain_verdict(accepted, draw_next(draft, law, accepted, generator), fates)
+        outcomes = torch.where(keep, int(Outcome.SAMPLED), int(Outcome.REJECTED))
+        return chain_verdict(accepted, draw_next(draft, law, accepted, generator), outcomes)
 
 
 def accept(draft: Draft, law: Tensor, generator: torch.Generator | None) -> Tensor:

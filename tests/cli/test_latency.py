@@ -10,7 +10,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flybench.cli import latency as command
 from flybench.cli.main import main
 from tests.reference.ranks import in_two_ranks
 
@@ -20,7 +19,7 @@ QUICK = ["model=random", "model.target.path=random:llama", "method.k=7"]
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(command, "busy_warnings", lambda device: [])
+    monkeypatch.setattr("flybench.analysis.latency.record.busy_warnings", lambda device: [])
     monkeypatch.setattr("flybench.analysis.latency.timing.BUDGET_S", 1.0)
     return tmp_path
 
@@ -117,7 +116,7 @@ def test_mistakes_are_one_sentence(
 
 def test_the_measurement_needs_no_configuration_and_no_tables() -> None:
     code = (
-        "import sys, flybench.latency.measure, flybench.latency.pair; "
+        "import sys, flybench.analysis.latency.measure\nimport flybench.analysis.latency.pair\n"
         "assert not {'hydra', 'lm_eval', 'pandas', 'matplotlib'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -49,7 +49,7 @@ def run(*arguments: str) -> int:
 
 def test_help_is_quick_and_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from flybench.cli import main; assert main(['--help']) == 0; "
+        "import sys; from flybench.cli.main import main; assert main(['--help']) == 0; "
         "assert not {'torch', 'transformers', 'hydra'} & set(sys.modules)"
     )
     start = time.perf_counter()
@@ -59,7 +59,7 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
 
 def test_a_slip_of_the_pen_waits_for_no_engine() -> None:
     code = (
-        "import sys; from flybench.cli import main; "
+        "import sys; from flybench.cli.main import main; "
         "assert main(['run', 'model=smolm2']) == main(['list', 'models', 'twice']) == 2; "
         "assert not {'transformers', 'pandas', 'datasets'} & set(sys.modules)"
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from flybench.cli.main import main
 from flybench.metrics.stats import Pairs, samples_needed
@@ -55,7 +55,7 @@ def test_where_ar_solved_nothing_there_is_nothing_to_plan(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     records = [*hand_built.ar_records(), *hand_built.fly_records()]
-    wrong = [replace(score, correct=0.0) for score in hand_built.scores()]
+    wrong = [structs.replace(score, correct=0.0) for score in hand_built.scores()]
     found = hand_built.write(tmp_path, records, wrong)
     found.config_file.write_text("model: {}\n")
     assert main(["power", str(found.path)]) == 2

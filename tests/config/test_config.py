@@ -19,7 +19,7 @@ from flybench.config import (
     digest,
 )
 from flybench.config.compose import cells, parse_request
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from tests.reference.toys import assert_one_sentence
 
 TREE: dict[str, Any] = {

@@ -5,28 +5,23 @@ from __future__ import annotations
 import pytest
 import torch
 
-from flybench.core import (
-    ACCEPTED_FATES,
-    Decision,
-    Draft,
-    Fate,
-    FlybenchError,
-    Generation,
-    TargetView,
-    Verdict,
-)
+from flybench.core.drafts import Draft, TargetView
+from flybench.core.errors import FlybenchError
+from flybench.core.outcomes import ACCEPTED_OUTCOMES, Outcome
+from flybench.core.samples import Generation
+from flybench.core.verdicts import Decision, Verdict
 
-DECISION = Decision(nodes=[0, 1, 2], tokens=[7, 8, 9, 4], fates="elew", margins=[1, 2, 3, 4])
+DECISION = Decision(nodes=[0, 1, 2], tokens=[7, 8, 9, 4], outcomes="elew", margins=[1, 2, 3, 4])
 
 
-def verdict(accepted: int, next_token: int, fates: list[Fate]) -> Verdict:
-    path = torch.arange(len(fates))
-    return Verdict(torch.tensor(accepted), path, torch.tensor(next_token), torch.tensor(fates))
+def verdict(accepted: int, next_token: int, outcomes: list[Outcome]) -> Verdict:
+    path = torch.arange(len(outcomes))
+    return Verdict(torch.tensor(accepted), path, torch.tensor(next_token), torch.tensor(outcomes))
 
 
 def test_every_fate_has_a_letter_of_its_own() -> None:
-    assert len({fate.code for fate in Fate}) == len(Fate)
-    assert [fate.code for fate in ACCEPTED_FATES] == ["e", "l", "s"]
+    assert len({outcome.code for outcome in Outcome}) == len(Outcome)
+    assert [outcome.code for outcome in ACCEPTED_OUTCOMES] == ["e", "l", "s"]
 
 
 @pytest.mark.parametrize("size", [0, 1, 4])
@@ -53,7 +48,7 @@ def test_truncation_keeps_the_first_tokens_and_counts_only_kept_looseness() -> N
 def test_fetch_copies_the_whole_verdict() -> None:
     draft = Draft.chain(torch.tensor([5, 6, 7]))
     logits = torch.tensor([[0.0, 4.0, 1.0], [9.0, 8.5, 0.0], [0.0, 0.0, 0.0], [1.0, 2.0, 9.0]])
-    judged = verdict(2, 1, [Fate.EXACT, Fate.LOOSE, Fate.GATE])
+    judged = verdict(2, 1, [Outcome.EXACT, Outcome.LOOSE, Outcome.GATE])
     decision = judged.fetch(draft, TargetView.of(logits))
     assert decision == Decision([0, 1], [5, 6, 1], "elg", [3.0, 0.5, 0.0])
 
@@ -67,7 +62,7 @@ def test_fetch_of_an_empty_draft_is_the_next_token() -> None:
 def test_fetch_keeps_the_largest_ids_exact() -> None:
     largest = 2**24 - 1
     draft = Draft.chain(torch.tensor([largest, largest - 1]))
-    judged = verdict(2, largest - 2, [Fate.EXACT, Fate.EXACT])
+    judged = verdict(2, largest - 2, [Outcome.EXACT, Outcome.EXACT])
     decision = judged.fetch(draft, TargetView.of(torch.zeros(3, 2)))
     assert decision.tokens == [largest, largest - 1, largest - 2]
 
@@ -77,7 +72,7 @@ def test_fetch_copies_to_the_host_once(monkeypatch: pytest.MonkeyPatch) -> None:
     tolist = torch.Tensor.tolist
     monkeypatch.setattr(torch.Tensor, "tolist", lambda self: copies.append(1) or tolist(self))
     draft = Draft.chain(torch.tensor([0, 1]))
-    verdict(1, 0, [Fate.EXACT, Fate.GATE]).fetch(draft, TargetView.of(torch.rand(3, 2)))
+    verdict(1, 0, [Outcome.EXACT, Outcome.GATE]).fetch(draft, TargetView.of(torch.rand(3, 2)))
     assert len(copies) == 1
 
 

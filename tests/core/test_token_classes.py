@@ -10,7 +10,7 @@ CODE = "Here:\n\n```python\ndef total(xs):\n    "
 
 
 @pytest.mark.parametrize(
-    ("text", "preferred", "expected"),
+    ("text", "top1", "expected"),
     [
         (" Here", "<|im_end|>", "ending"),
         ("</s>", " the", "ending"),
@@ -48,13 +48,13 @@ CODE = "Here:\n\n```python\ndef total(xs):\n    "
         (" the", " house", "other"),
     ],
 )
-def test_the_first_class_that_fits(text: str, preferred: str, expected: str) -> None:
-    assert classify(text, preferred) == expected
+def test_the_first_class_that_fits(text: str, top1: str, expected: str) -> None:
+    assert classify(text, top1) == expected
     assert expected in CLASSES
 
 
 @pytest.mark.parametrize(
-    ("text", "preferred", "before", "expected"),
+    ("text", "top1", "before", "expected"),
     [
         ("-", "First", "Steps:\n", "format"),
         ("*", "First", "Steps:\n  ", "format"),
@@ -72,9 +72,9 @@ def test_the_first_class_that_fits(text: str, preferred: str, expected: str) -> 
     ],
 )
 def test_the_place_decides_between_two_meanings(
-    text: str, preferred: str, before: str, expected: str
+    text: str, top1: str, before: str, expected: str
 ) -> None:
-    assert classify(text, preferred, before) == expected
+    assert classify(text, top1, before) == expected
 
 
 def test_a_copy_is_one_but_for_what_is_graver() -> None:
@@ -83,7 +83,7 @@ def test_a_copy_is_one_but_for_what_is_graver() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ids", "preferred", "copies"),
+    ("ids", "top1", "copies"),
     [
         ([1, 2, 3, 4, 5, 9, 1, 2, 3, 4], 5, True),
         ([1, 2, 3, 4, 5, 9, 1, 2, 3, 4], 6, False),
@@ -93,5 +93,5 @@ def test_a_copy_is_one_but_for_what_is_graver() -> None:
         ([], 4, False),
     ],
 )
-def test_a_favourite_that_goes_on_with_a_copy(ids: list[int], preferred: int, copies: bool) -> None:
-    assert continues_copy(ids, preferred) == copies
+def test_a_favourite_that_goes_on_with_a_copy(ids: list[int], top1: int, copies: bool) -> None:
+    assert continues_copy(ids, top1) == copies

@@ -10,7 +10,10 @@ import pytest
 import torch
 
 from flybench.config import DraftConfig, MethodConfig
-from flybench.core import Draft, Fate, Generation, TargetView, Verdict
+from flybench.core.drafts import Draft, TargetView
+from flybench.core.outcomes import Outcome
+from flybench.core.samples import Generation
+from flybench.core.verdicts import Verdict
 from flybench.decode import Decoder, StopRule
 from flybench.draft.eagle3 import PIECES, Eagle3Drafter, Shape
 from flybench.engine.base import Target
@@ -72,10 +75,10 @@ class Whim:
             node = parents[node]
         path = path[: self.number(len(path) + 1)]
         rest = [0] * (len(draft) - len(path))
-        fates = torch.full((len(draft),), int(Fate.REJECTED))
+        outcomes = torch.full((len(draft),), int(Outcome.REJECTED))
         counts = (len(path), self.number(toys.VOCAB))
         accepted, next_token = (torch.tensor(count) for count in counts)
-        return Verdict(accepted, torch.tensor(path + rest), next_token, fates)
+        return Verdict(accepted, torch.tensor(path + rest), next_token, outcomes)
 
     def number(self, below: int) -> int:
         return int(torch.randint(below, (), generator=self.generator))
@@ -128,7 +131,7 @@ def test_a_chain_and_a_tree_share_a_head(captured: bool, prompt_ids: list[int]) 
     for method, decoder in zip(methods, together, strict=True):
         alone = build_decoder(method, target, HeadModel(made, 400, captured), Sampling())
         expected, found = (each.decode(prompt_ids, stop) for each in (alone, decoder))
-        assert [r.fates for r in found.rounds] == [r.fates for r in expected.rounds]
+        assert [r.outcomes for r in found.rounds] == [r.outcomes for r in expected.rounds]
         assert found.ids == expected.ids
 
 

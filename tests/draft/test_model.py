@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from flybench.core import Decision, Draft, TargetView
+from flybench.core.drafts import Draft, TargetView
+from flybench.core.verdicts import Decision
 from flybench.draft.model import ModelDrafter
 from flybench.draft.nested import NestedDrafter
 from flybench.engine.base import CachedModel

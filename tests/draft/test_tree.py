@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from flybench.core import Branches
+from flybench.core.drafts import Branches
 from flybench.draft.tree import Level, grow_tree
 
 VOCAB = 11

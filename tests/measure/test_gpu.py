@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from flybench.core import CardState, Telemetry
+from flybench.core.samples import GpuState, Telemetry
 from flybench.measure.gpu import Sensors, open_sensors
 
 UUIDS = {0: "GPU-a", 2: "GPU-b"}
@@ -70,8 +70,8 @@ def sample(nvml: Nvml, joules: int = 250) -> Telemetry:
 
 def test_every_card_is_described_in_plain_units() -> None:
     first, second = sample(Nvml()).cards
-    assert first == CardState(0, 1755, 2619, 650.5, 61, [], 250.0)
-    assert second == CardState(2, 1755, 2619, 90.0, 61, [], 0.0)
+    assert first == GpuState(0, 1755, 2619, 650.5, 61, [], 250.0)
+    assert second == GpuState(2, 1755, 2619, 90.0, 61, [], 0.0)
 
 
 def test_energy_of_a_sample_is_added_up_over_cards() -> None:
@@ -141,7 +141,7 @@ def test_a_card_that_nvml_does_not_know_makes_the_sum_unknown() -> None:
     sensors = Sensors(Nvml(), {0: "GPU-a", 1: "GPU-of-another-host"})
     telemetry = sensors.since(sensors.energy_j())
     assert telemetry is not None
-    assert telemetry.cards[1] == CardState(1, None, None, None, None, None, None)
+    assert telemetry.cards[1] == GpuState(1, None, None, None, None, None, None)
     assert telemetry.energy_j is None
     assert telemetry.throttled is False
 

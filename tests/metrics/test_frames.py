@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
-from flybench.core import Loosened, Opinion, Record, Score
+from flybench.core.samples import LooseToken, Record, Score, TargetStatistics
 from flybench.metrics.frames import (
     SAMPLE_COLUMNS,
-    card_frame,
+    gpu_frame,
     methods_of,
     round_frame,
     sample_frame,
@@ -76,7 +76,7 @@ def test_plain_decoding_finds_one_cached_token_more_each_round(folder: RunFolder
 def test_energy_and_throttling_come_from_the_cards(folder: RunFolder) -> None:
     for sample, telemetry in hand_built.telemetry().items():
         record = folder.records()[sample, "ar"]
-        folder.append(replace(record, telemetry=telemetry))
+        folder.append(structs.replace(record, telemetry=telemetry))
     frame = sample_frame(folder, "ar")
     assert frame["energy_j"].tolist()[:2] == [50.0, 40.0]
     assert frame["throttled"].tolist()[:2] == [1.0, 0.0]
@@ -85,15 +85,15 @@ def test_energy_and_throttling_come_from_the_cards(folder: RunFolder) -> None:
 
 def test_cards_have_a_row_each(folder: RunFolder) -> None:
     record = folder.records()["s1", "ar"]
-    folder.append(replace(record, telemetry=hand_built.telemetry()["s1"]))
-    frame = card_frame(folder, "ar")
+    folder.append(structs.replace(record, telemetry=hand_built.telemetry()["s1"]))
+    frame = gpu_frame(folder, "ar")
     assert list(zip(frame["sample_id"], frame["index"], strict=True)) == [("s1", 0), ("s1", 1)]
     assert list(frame["power_w"]) == [600.0, 300.0]
-    assert len(card_frame(folder, "fly")) == 0
+    assert len(gpu_frame(folder, "fly")) == 0
 
 
-def loosened(place: int, start: int | None) -> Loosened:
-    return Loosened(place, Opinion(5, 0.1, 0.5, 2, 1.0), " big", " large", start)
+def loose_tokens(place: int, start: int | None) -> LooseToken:
+    return LooseToken(place, TargetStatistics(5, 0.1, 0.5, 2, 1.0), " big", " large", start)
 
 
 @pytest.mark.parametrize(
@@ -105,17 +105,23 @@ def test_loose_tokens_before_the_fact(
 ) -> None:
     """The fact ends after 8 characters; an earlier turn precedes all, as what has no place does."""
     first, last = (
-        replace(turn, text="It is 19 or so.") for turn in hand_built.fly_records()[0].turns
+        structs.replace(turn, text="It is 19 or so.") for turn in hand_built.fly_records()[0].turns
     )
-    first = replace(first, loosened=[loosened(0, 40)])
-    last = replace(
-        last, loosened=[loosened(1, 3), loosened(2, 6), loosened(3, 9), loosened(4, None)]
+    first = structs.replace(first, loose_tokens=[loose_tokens(0, 40)])
+    last = structs.replace(
+        last,
+        loose_tokens=[
+            loose_tokens(1, 3),
+            loose_tokens(2, 6),
+            loose_tokens(3, 9),
+            loose_tokens(4, None),
+        ],
     )
     record = Record("s1", "fly", "", 0, "", [first, last])
     score = Score("s1", "fly", 0.0, {}, extracted)
     folder = hand_built.write(tmp_path, [record], [score])
     found = sample_frame(folder, "fly").loc["s1", "before_fact"]
-    assert [token.place for token in found] == places
+    assert [each.token.index for each in found] == places
 
 
 def test_rounds_keep_their_order_and_place(folder: RunFolder) -> None:
@@ -123,7 +129,7 @@ def test_rounds_keep_their_order_and_place(folder: RunFolder) -> None:
     places = list(zip(frame["sample_id"], frame["turn"], frame["round"], strict=True))
     assert places == [("s1", 0, 0), ("s1", 0, 1), ("s1", 1, 0), ("s2", 0, 0)]
     assert list(frame["emitted"]) == [3, 1, 2, 3]
-    assert list(frame["fates"]) == ["leg", "g..", "eeg", "eeg"]
+    assert list(frame["outcomes"]) == ["leg", "g..", "eeg", "eeg"]
     assert list(frame["draft_s"]) == [0.25, 0.5, 0.125, 0.125]
 
 

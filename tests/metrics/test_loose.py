@@ -5,14 +5,16 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from flybench.core import Loosened, Opinion
+from flybench.core.samples import LooseToken, TargetStatistics
 from flybench.core.token_classes import classify
+from flybench.metrics.frames import ClassifiedToken
 from flybench.metrics.loose import AUDIT, audit
 
 
-def loosened(place: int, probability: float, text: str = " big") -> Loosened:
-    opinion = Opinion(5, probability, 0.5, 2, 1.0)
-    return Loosened(place, opinion, text, " large", kind=classify(text, " large"))
+def loose_token(index: int, probability: float, text: str = " big") -> ClassifiedToken:
+    statistics = TargetStatistics(5, probability, 0.5, 2, 1.0)
+    token = LooseToken(index, statistics, text, " large")
+    return ClassifiedToken(token, classify(text, " large"))
 
 
 def frame(**columns: list) -> pd.DataFrame:
@@ -21,10 +23,10 @@ def frame(**columns: list) -> pd.DataFrame:
 
 @pytest.fixture
 def samples() -> pd.DataFrame:
-    rows = [[loosened(7, 0.4), loosened(30, 0.05, " 3")], [], [loosened(8, 0.2)], []]
+    rows = [[loose_token(7, 0.4), loose_token(30, 0.05, " 3")], [], [loose_token(8, 0.2)], []]
     counts = [len(row) for row in rows]
     return frame(
-        loosened=rows,
+        loose_tokens=rows,
         before_fact=[rows[0][:1], *rows[1:]],
         loose=counts,
         tokens=[100] * 4,
@@ -45,14 +47,14 @@ def test_figures_of_a_method(samples: pd.DataFrame) -> None:
 
 
 def test_without_loose_tokens_there_is_no_share(samples: pd.DataFrame) -> None:
-    samples = samples.assign(loosened=[[]] * 4, before_fact=[[]] * 4, loose=0)
+    samples = samples.assign(loose_tokens=[[]] * 4, before_fact=[[]] * 4, loose=0)
     found = audit(samples, frame(correct=[1.0, 1.0, 0.0, 1.0]))
     assert (found["loose_classes"], found["loose_improbable"]) == ({}, None)
     assert found["loose_flips"] == [0, 0]
 
 
 def test_older_records_say_nothing(samples: pd.DataFrame) -> None:
-    older = samples.assign(loosened=[[]] * 4)
+    older = samples.assign(loose_tokens=[[]] * 4)
     assert audit(older, frame(correct=[1.0] * 4)) == dict.fromkeys(AUDIT)
 
 

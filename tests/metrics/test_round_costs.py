@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from msgspec import structs
 
 from flybench.metrics.frames import round_frame, sample_frame
 from flybench.metrics.round_costs import (
@@ -64,9 +64,13 @@ def test_plain_decoding_is_its_own_step(folder: RunFolder) -> None:
 def test_only_samples_of_both_count(folder: RunFolder) -> None:
     """s3 failed under the method, so that a slow step of AR there changes nothing."""
     slow = folder.records()["s3", "ar"]
-    turns = [replace(slow.turns[0], rounds=[replace(hand_built.plain_round(), verify_s=99.0)])]
+    turns = [
+        structs.replace(
+            slow.turns[0], rounds=[structs.replace(hand_built.plain_round(), verify_s=99.0)]
+        )
+    ]
     before = costs_of(folder, "fly")
-    folder.append(replace(slow, turns=turns))
+    folder.append(structs.replace(slow, turns=turns))
     assert costs_of(folder, "fly") == before
     assert costs_of(folder, "ar")["step_s"] > 1
 
@@ -163,7 +167,7 @@ def test_share_of_the_bytes() -> None:
 def test_energy_of_the_samples_that_have_it(folder: RunFolder) -> None:
     """s1 took 50 J for 5 tokens, s2 40 J for 4; nothing is known of s3."""
     for sample, telemetry in hand_built.telemetry().items():
-        folder.append(replace(folder.records()[sample, "ar"], telemetry=telemetry))
+        folder.append(structs.replace(folder.records()[sample, "ar"], telemetry=telemetry))
     found = energy(sample_frame(folder, "ar"))
     assert found == {"energy_per_token_j": 10.0, "throttled_samples": 1}
 

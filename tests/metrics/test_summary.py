@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flybench.core import Record
+from flybench.core.samples import Record
 from flybench.metrics import suppression as few
 from flybench.metrics.divergence import first_divergence, partings
 from flybench.metrics.frames import sample_frame
@@ -173,7 +173,7 @@ def test_a_folder_without_plain_decoding_compares_nothing(tmp_path: Path) -> Non
 def test_a_token_that_only_a_loose_rule_kept_is_no_tie(folder: RunFolder) -> None:
     ar, fly = (sample_frame(folder, method) for method in ("ar", "fly"))
     assert partings(ar, fly)["tie"].sum() == 1
-    loose = fly.assign(loose_places=[[0, 2]] * len(fly))
+    loose = fly.assign(loose_indices=[[0, 2]] * len(fly))
     assert partings(ar, loose)["tie"].sum() == 0
 
 

@@ -5,32 +5,35 @@ from __future__ import annotations
 import json
 import lzma
 import math
-from dataclasses import asdict, replace
 from pathlib import Path
 
+import msgspec
 import pytest
+from msgspec import structs
 
-from flybench.core import (
-    CardState,
-    FlybenchError,
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import (
     Generation,
-    Loosened,
-    Opinion,
+    GpuState,
+    LooseToken,
     Record,
     Round,
     Score,
+    TargetStatistics,
     Telemetry,
 )
 from flybench.records.folder import RunFolder
 from tests.reference.toys import assert_one_sentence
 
 ROUND = Round(5, 2, 1, 3, "elw..", 0.25, 0.5, 0.125)
-LOOSE = [Loosened(1, Opinion(9, 0.25, 0.5, 2, 1.5), " é", "\u2028")]
+LOOSE = [LooseToken(1, TargetStatistics(9, 0.25, 0.5, 2, 1.5), " é", "\u2028")]
 TURN = Generation(
     7, [1, 2, 257], 'né €\u2028\n"x"', "eos", [0.5, 1e-6, 2.0], [ROUND] * 2, 1, 2, 3, LOOSE
 )
-RECORD = Record("s/1", "fly", "maths", 1, "ab" * 32, [TURN, replace(TURN, ids=[])], 123, None)
-CARD = CardState(0, 1755, 2619, 650.5, 61, ["sw_power_cap"], 250.25)
+RECORD = Record(
+    "s/1", "fly", "maths", 1, "ab" * 32, [TURN, structs.replace(TURN, ids=[])], 123, None
+)
+CARD = GpuState(0, 1755, 2619, 650.5, 61, ["sw_power_cap"], 250.25)
 FAILED = Record("s/2", "ar", "", 0, "", error="out of memory: é")
 
 
@@ -53,7 +56,7 @@ def test_records_of_before_loose_tokens_were_kept_are_read(folder: RunFolder) ->
     for turn in row["turns"]:
         del turn["loosened"]
     folder.records_file.write_text(json.dumps(row) + "\n")
-    assert folder.records()["s/1", "fly"].turns[0] == replace(TURN, loosened=[])
+    assert folder.records()["s/1", "fly"].turns[0] == structs.replace(TURN, loose_tokens=[])
 
 
 @pytest.mark.parametrize(
@@ -64,7 +67,7 @@ def test_records_of_before_loose_tokens_were_kept_are_read(folder: RunFolder) ->
         {"total_s": math.nan},
         {"total_s": "fast"},
         {"text": None},
-        {"rounds": [asdict(ROUND) | {"accepted": 6}]},
+        {"rounds": [msgspec.to_builtins(ROUND) | {"accepted": 6}]},
     ],
 )
 def test_figures_that_cannot_be_are_refused(
@@ -89,7 +92,7 @@ def test_a_record_is_one_line(folder: RunFolder) -> None:
 
 def test_half_a_character_survives(folder: RunFolder) -> None:
     """A tokenizer may hand out a lone surrogate, which no encoding can write as it is."""
-    record = replace(RECORD, turns=[replace(TURN, text="a\ud83d")])
+    record = structs.replace(RECORD, turns=[structs.replace(TURN, text="a\ud83d")])
     folder.append(record)
     assert folder.records()["s/1", "fly"] == record
     folder.write_scores([Score("a", "ar", 1.0, {}, "\ud83d")])
@@ -97,14 +100,14 @@ def test_half_a_character_survives(folder: RunFolder) -> None:
 
 
 def test_an_infinite_margin_survives(folder: RunFolder) -> None:
-    record = replace(RECORD, turns=[replace(TURN, margins=[math.inf])])
+    record = structs.replace(RECORD, turns=[structs.replace(TURN, margins=[math.inf])])
     folder.append(record)
     assert folder.records()["s/1", "fly"] == record
 
 
 def test_telemetry_comes_back_as_it_went(folder: RunFolder) -> None:
-    silent = CardState(1, None, None, None, None, None, None)
-    record = replace(RECORD, telemetry=Telemetry([CARD, silent]))
+    silent = GpuState(1, None, None, None, None, None, None)
+    record = structs.replace(RECORD, telemetry=Telemetry([CARD, silent]))
     folder.append(record)
     assert folder.records() == {("s/1", "fly"): record}
 
@@ -126,8 +129,8 @@ def test_the_last_invocation_is_amended(folder: RunFolder) -> None:
 
 
 def test_figures_are_kept_to_a_millionth(folder: RunFolder) -> None:
-    exact = replace(TURN, margins=[1 / 3, math.inf], total_s=1.23456789)
-    folder.append(replace(RECORD, turns=[exact]))
+    exact = structs.replace(TURN, margins=[1 / 3, math.inf], total_s=1.23456789)
+    folder.append(structs.replace(RECORD, turns=[exact]))
     (turn,) = folder.records()["s/1", "fly"].turns
     assert turn.margins == [0.333333, math.inf]
     assert turn.total_s == 1.234568
@@ -173,7 +176,7 @@ def test_an_empty_folder_has_no_records_and_no_scores(folder: RunFolder) -> None
 
 
 def test_the_last_record_of_a_key_wins(folder: RunFolder) -> None:
-    folder.append(replace(RECORD, turns=[], error="first try"))
+    folder.append(structs.replace(RECORD, turns=[], error="first try"))
     folder.append(FAILED)
     folder.append(RECORD)
     assert folder.records()["s/1", "fly"] == RECORD
@@ -182,7 +185,7 @@ def test_the_last_record_of_a_key_wins(folder: RunFolder) -> None:
 
 def test_methods_of_one_sample_are_kept_apart(folder: RunFolder) -> None:
     folder.append(RECORD)
-    folder.append(replace(RECORD, method="ar"))
+    folder.append(structs.replace(RECORD, method="ar"))
     assert set(folder.records()) == {("s/1", "fly"), ("s/1", "ar")}
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from flybench.core import Generation, Round
-from flybench.records.token_texts import pieces_of, token_fates, vocabulary, write_pieces
+from flybench.core.samples import Generation, Round
+from flybench.records.token_texts import pieces_of, token_outcomes, vocabulary, write_pieces
 from tests.report.synthetic import write_run
 
 BYTES = {1: "I", 2: " saw", 3: "\ufffd", 4: "\ufffd", 5: " there", 6: "<end>", 7: " I"}
@@ -32,7 +32,7 @@ def turn(text: str, ids: list[int], *rounds: tuple[int, int, str]) -> Generation
     ],
 )
 def test_a_letter_for_every_token(round_: tuple[int, int, str], letters: str) -> None:
-    assert token_fates(turn("", [], round_)) == letters
+    assert token_outcomes(turn("", [], round_)) == letters
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flybench.core import CardState, Finish, Generation, Record, Round, Score, Telemetry
+from flybench.core.samples import (
+    Finish,
+    Generation,
+    GpuState,
+    Record,
+    Round,
+    Score,
+    Telemetry,
+)
 from flybench.records.folder import RunFolder
 
 PROVENANCE: dict[str, Any] = {
@@ -21,8 +29,8 @@ def plain_round() -> Round:
 
 
 def fly_round(accepted: int, loose: int, emitted: int, draft_s: float) -> Round:
-    fates = ("l" * loose + "e" * (accepted - loose) + "g").ljust(3, ".")[:3]
-    return Round(3, accepted, loose, emitted, fates, draft_s, 0.125, 0.0625)
+    outcomes = ("l" * loose + "e" * (accepted - loose) + "g").ljust(3, ".")[:3]
+    return Round(3, accepted, loose, emitted, outcomes, draft_s, 0.125, 0.0625)
 
 
 def turn(
@@ -77,10 +85,10 @@ def fly_records() -> list[Record]:
 
 def telemetry() -> dict[str, Telemetry]:
     """Two cards under s1, of which the second was throttled, and one under s2."""
-    hot = CardState(1, 1410, 2619, 300.0, 88, ["sw_power_cap", "sw_thermal_slowdown"], 20.0)
+    hot = GpuState(1, 1410, 2619, 300.0, 88, ["sw_power_cap", "sw_thermal_slowdown"], 20.0)
     return {
-        "s1": Telemetry([CardState(0, 1980, 2619, 600.0, 60, [], 30.0), hot]),
-        "s2": Telemetry([CardState(0, 1905, 2619, 580.5, 61, [], 40.0)]),
+        "s1": Telemetry([GpuState(0, 1980, 2619, 600.0, 60, [], 30.0), hot]),
+        "s2": Telemetry([GpuState(0, 1905, 2619, 580.5, 61, [], 40.0)]),
     }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from flybench.core import Draft, TargetView
+from flybench.core.drafts import Draft, TargetView
 from flybench.sampling import Sampling, draw
 from flybench.verify.base import Verifier
 
@@ -54,7 +54,7 @@ def judge_many(
     def judge(tokens: Tensor, logits: Tensor, *probs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         draft = Draft.chain(tokens, *probs)
         verdict = verifier.judge(draft, TargetView.of(logits), sampling, generator)
-        return verdict.accepted, verdict.next_token, verdict.fates
+        return verdict.accepted, verdict.next_token, verdict.outcomes
 
     columns = (tokens, logits) if probs is None else (tokens, logits, probs)
     return torch.vmap(judge, randomness="different")(*columns)

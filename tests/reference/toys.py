@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 from transformers import LlamaConfig, PreTrainedModel
 
-from flybench.core import Decision, Draft, TargetView
+from flybench.core.drafts import Draft, TargetView
+from flybench.core.verdicts import Decision
 from flybench.draft.base import Drafter
 from flybench.engine.base import DraftPass, ReadPass
 from flybench.engine.eager.model import EagerModel, EagerTarget, draft_by_steps, read_once

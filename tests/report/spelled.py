@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from flybench.core import Generation, Loosened, Opinion
+from msgspec import structs
+
+from flybench.core.samples import Generation, LooseToken, TargetStatistics
 from flybench.records.folder import RunFolder
-from flybench.records.token_texts import PIECES, token_fates
+from flybench.records.token_texts import PIECES, token_outcomes
 from tests.report.synthetic import PROVENANCE, write_run
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e\u200b"
@@ -27,7 +28,7 @@ def write_spelled(
     config = PROVENANCE["method_config"] | {"verify": rule}
     run = write_run(path, n, method_config=config, **options)
     for record in run.records().values():
-        run.append(replace(record, turns=[_spelled(turn, words) for turn in record.turns]))
+        run.append(structs.replace(record, turns=[_spelled(turn, words) for turn in record.turns]))
     if spell:
         known = {token: words[token % len(words)] for token in range(1000)}
         run.write(PIECES, json.dumps(known))
@@ -36,10 +37,10 @@ def write_spelled(
 
 def _spelled(turn: Generation, words: Sequence[str]) -> Generation:
     pieces = [words[token % len(words)] for token in turn.ids]
-    opinion = Opinion(7, 0.25, 0.5, 2, 1.25)
-    loosened = [
-        Loosened(place, opinion, pieces[place], PREFERRED, len("".join(pieces[:place])))
-        for place, letter in enumerate(token_fates(turn))
+    statistics = TargetStatistics(7, 0.25, 0.5, 2, 1.25)
+    loose_tokens = [
+        LooseToken(place, statistics, pieces[place], PREFERRED, len("".join(pieces[:place])))
+        for place, letter in enumerate(token_outcomes(turn))
         if letter == "l"
     ]
-    return replace(turn, text="".join(pieces), loosened=loosened)
+    return structs.replace(turn, text="".join(pieces), loose_tokens=loose_tokens)

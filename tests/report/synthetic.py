@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flybench.config import BASELINES
-from flybench.core import Generation, Record, Round, Score, Telemetry
+from flybench.core.samples import Generation, Record, Round, Score, Telemetry
 from flybench.records.folder import RunFolder
 
 K = 8
@@ -114,14 +114,14 @@ def _round(rng: random.Random, method: str, speed: float) -> Round:
     accepted = min(K, int(rng.expovariate(0.25)))
     loose = int(method == "fly" and accepted > 3 and rng.random() < 0.3)
     end = rng.choice("gwt" if method == "fly" else "r") if accepted < K else ""
-    fates = "l" * loose + "e" * (accepted - loose) + end
+    outcomes = "l" * loose + "e" * (accepted - loose) + end
     seconds = (accepted + 1) * 0.01 / speed * (1 + 0.1 * rng.random())
     return Round(
         drafted=K,
         accepted=accepted,
         loose=loose,
         emitted=accepted + 1,
-        fates=fates.ljust(K, "."),
+        outcomes=outcomes.ljust(K, "."),
         draft_s=seconds * 0.4,
         verify_s=seconds * 0.55,
         other_s=seconds * 0.05,

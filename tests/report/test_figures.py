@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from flybench.core import Fate
+from flybench.core.outcomes import Outcome
 from flybench.report import figures
 from flybench.report.figures.acceptance import accepted_at, added
 from flybench.report.figures.divergence import still_equal
-from flybench.report.figures.fates import mismatches
+from flybench.report.figures.outcomes import mismatches
 from flybench.report.figures.pareto import front
 from flybench.report.figures.series import OVERLAID, overlaid
 from flybench.report.figures.time import per_token
@@ -93,8 +93,8 @@ def test_shares_of_rounds(group: Group) -> None:
 
 def test_mismatches_are_shares_of_what_was_judged(group: Group) -> None:
     fly, spd = (mismatches(arm) for arm in group.compared)
-    assert fly[Fate.LOOSE] > 0 and fly[Fate.REJECTED] == 0
-    assert spd[Fate.LOOSE] == 0 and 0 < spd[Fate.REJECTED] < 1
+    assert fly[Outcome.LOOSE] > 0 and fly[Outcome.REJECTED] == 0
+    assert spd[Outcome.LOOSE] == 0 and 0 < spd[Outcome.REJECTED] < 1
 
 
 def test_divergence_ends_at_the_share_of_equal_answers(group: Group) -> None:

@@ -38,12 +38,12 @@ def test_an_answer_is_whole(tmp_path: Path) -> None:
     own, ar = (answers["answers"][number] for number in answers["arms"][0])
     turn = run.records()["sums/000", "fly"].turns[0]
     pieces = own["pieces"].split(BREAK)
-    assert len(pieces) == len(own["fates"]) == len(own["margins"]) == len(turn.ids)
+    assert len(pieces) == len(own["outcomes"]) == len(own["margins"]) == len(turn.ids)
     assert "".join(pieces) == turn.text.replace("\u202e", "⟨U+202E⟩")
     assert sum(own["rounds"]) == len(turn.ids) and ar["rounds"] == []
-    assert [loose[0] for loose in own["loose"]] == [token.place for token in turn.loosened]
+    assert [loose[0] for loose in own["loose"]] == [token.place for token in turn.loose_tokens]
     assert {ord(char) - 48 for char in own["margins"]} == {8}
-    assert set(ar["fates"]) == {"p"}
+    assert set(ar["outcomes"]) == {"p"}
 
 
 def test_chunks_hold_a_few_samples_and_shared_answers_once(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ import base64
 import hashlib
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from msgspec import structs
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.records.folder import RunFolder
 from flybench.report import write_report
 from tests.report.parsing import Page
@@ -170,9 +170,9 @@ def test_a_few_rounds_give_no_ratios_and_a_whole_page(tmp_path: Path) -> None:
     for record in run.records().values():
         turn = record.turns[0]
         few = [(one, min(one.drafted, 2)) for one in turn.rounds[:2]]
-        rounds = [replace(one, drafted=n, accepted=min(one.accepted, n)) for one, n in few]
+        rounds = [structs.replace(one, drafted=n, accepted=min(one.accepted, n)) for one, n in few]
         ids = turn.ids[: sum(one.emitted for one in rounds)]
-        run.append(replace(record, turns=[replace(turn, rounds=rounds, ids=ids)]))
+        run.append(structs.replace(record, turns=[structs.replace(turn, rounds=rounds, ids=ids)]))
     text = report(tmp_path / "out", run).page.text
     assert "too few (n=2)" in text and "too few (n=4)" in text
 

@@ -12,10 +12,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from flybench.config import BaselineConfig, RunConfig
 from flybench.config.compose import cells, parse_request
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.eagle3.checkpoint import save_head
 from flybench.methods import AR
 from flybench.metrics.summary import write_summary
@@ -27,7 +28,7 @@ from flybench.run.plan import Plan, make_plan
 from flybench.run.progress import Progress
 from flybench.run.provenance import open_folder
 from flybench.run.runner import Turn, generate, pending
-from flybench.run.session import Loaded
+from flybench.run.session import Session
 from flybench.score.scoring import score_run
 from tests.reference import toys
 
@@ -104,7 +105,7 @@ def test_a_head_drafts_for_a_run(
 def complete(config: RunConfig) -> Plan:
     plan = prepare(config, [])
     if todo := pending([plan]):
-        generate([plan], todo, Loaded.of(plan, plan.max_length), Progress())
+        generate([plan], todo, Session.of(plan, plan.max_length), Progress())
     score_run(plan.folder, plan.task)
     write_summary(plan.folder)
     return plan
@@ -125,7 +126,8 @@ def test_killed_and_started_again_ends_in_the_same_tables(config: RunConfig) -> 
     whole = complete(replace(config, out="whole")).folder
     # Slowed down, so that the kill falls between samples of a run in progress.
     code = (
-        "import time, flybench.run as r; from flybench.cli import main; old = r.answer\n"
+        "import time, flybench.run.runner as r\nfrom flybench.cli.main import main\n"
+        "old = r.answer\n"
         "def slow(*a): time.sleep(0.3); return old(*a)\n"
         f"r.answer = slow; main(['run', *{ARGUMENTS!r}, 'out=killed'])"
     )
@@ -347,7 +349,7 @@ def test_changed_data_make_another_run(config: RunConfig) -> None:
 def test_a_failure_never_hides_a_finished_sample(config: RunConfig) -> None:
     folder = complete(replace(config, limit=1)).folder
     done = folder.records()["item-0", "ar"]
-    folder.append(replace(done, turns=[], error="RuntimeError: later"))
+    folder.append(structs.replace(done, turns=[], error="RuntimeError: later"))
     assert folder.records()["item-0", "ar"] == done
 
 

@@ -13,7 +13,7 @@ import torch
 from flybench.cli.main import main
 from flybench.config import ModelRef, RunConfig
 from flybench.config.compose import cells, parse_request
-from flybench.core import Record
+from flybench.core.samples import Record
 from flybench.engine.loading import description
 from flybench.records.folder import RunFolder
 from flybench.run import session as loaded

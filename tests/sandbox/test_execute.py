@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.sandbox import execute as sandbox
 from flybench.sandbox.execute import Limits, guards, run_program
 
@@ -68,9 +68,9 @@ def named(name: str, program: str) -> str:
 
 
 def test_program_that_ends_passes() -> None:
-    outcome = run_program("print('hello')\nassert __name__ == '__main__'")
-    assert (outcome.passed, outcome.reason, outcome.detail) == (True, "passed", "hello\n")
-    assert 0 < outcome.seconds < 5
+    result = run_program("print('hello')\nassert __name__ == '__main__'")
+    assert (result.passed, result.reason, result.detail) == (True, "passed", "hello\n")
+    assert 0 < result.seconds < 5
 
 
 def test_modules_that_look_up_main_work() -> None:
@@ -79,16 +79,16 @@ def test_modules_that_look_up_main_work() -> None:
 
 
 def test_failed_assertion_fails_with_its_line() -> None:
-    outcome = run_program("x = 1\nassert x == 2, 'x is odd'")
-    assert (outcome.passed, outcome.reason) == (False, "failed")
-    assert "assert x == 2" in outcome.detail
-    assert outcome.detail.endswith("AssertionError: x is odd")
+    result = run_program("x = 1\nassert x == 2, 'x is odd'")
+    assert (result.passed, result.reason) == (False, "failed")
+    assert "assert x == 2" in result.detail
+    assert result.detail.endswith("AssertionError: x is odd")
 
 
 def test_syntax_error_fails() -> None:
-    outcome = run_program("def f(:\n  pass")
-    assert outcome.reason == "failed"
-    assert "SyntaxError" in outcome.detail.splitlines()[-1]
+    result = run_program("def f(:\n  pass")
+    assert result.reason == "failed"
+    assert "SyntaxError" in result.detail.splitlines()[-1]
 
 
 @pytest.mark.parametrize("program", ["x = '\\ud800'\nraise ValueError(x)", "\ud800", "\0"])
@@ -97,9 +97,9 @@ def test_text_that_is_no_unicode_fails(program: str) -> None:
 
 
 def test_sleeper_is_stopped_at_the_wall_limit() -> None:
-    outcome = run_program("import time\nwhile True: time.sleep(1)", SHORT)
-    assert outcome.reason == "timeout"
-    assert outcome.seconds < 3
+    result = run_program("import time\nwhile True: time.sleep(1)", SHORT)
+    assert result.reason == "timeout"
+    assert result.seconds < 3
 
 
 def test_program_that_ignores_signals_and_errors_is_stopped() -> None:
@@ -114,10 +114,10 @@ while True:
 
 
 def test_burner_is_stopped_at_the_cpu_limit() -> None:
-    outcome = run_program("while True: pass", Limits(wall_s=20, cpu_s=1))
-    assert outcome.reason == "timeout"
-    assert "CPU" in outcome.detail
-    assert outcome.seconds < 15
+    result = run_program("while True: pass", Limits(wall_s=20, cpu_s=1))
+    assert result.reason == "timeout"
+    assert "CPU" in result.detail
+    assert result.seconds < 15
 
 
 @pytest.mark.parametrize("item", ["bytearray(1 << 20)", "str(len(hoard))"])
@@ -138,9 +138,9 @@ for kind in resource.RLIMIT_AS, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC, re
 
 
 def test_crash_is_reported_as_killed() -> None:
-    outcome = run_program("import ctypes\nctypes.string_at(0)")
-    assert outcome.reason == "killed"
-    assert outcome.detail.endswith("signal 11")
+    result = run_program("import ctypes\nctypes.string_at(0)")
+    assert result.reason == "killed"
+    assert result.detail.endswith("signal 11")
 
 
 @pytest.mark.parametrize(
@@ -153,25 +153,25 @@ def test_crash_is_reported_as_killed() -> None:
     ],
 )
 def test_endless_output_is_cut(program: str) -> None:
-    outcome = run_program(program, replace(SHORT, output_bytes=500))
-    assert not outcome.passed
-    assert len(outcome.detail) <= 500
-    assert outcome.seconds < 5
+    result = run_program(program, replace(SHORT, output_bytes=500))
+    assert not result.passed
+    assert len(result.detail) <= 500
+    assert result.seconds < 5
 
 
 def test_long_exception_is_cut() -> None:
-    outcome = run_program("raise ValueError('x' * 10_000_000)")
-    assert outcome.reason == "failed"
-    assert len(outcome.detail) == Limits().output_bytes
+    result = run_program("raise ValueError('x' * 10_000_000)")
+    assert result.reason == "failed"
+    assert len(result.detail) == Limits().output_bytes
 
 
 def test_fork_bomb_is_contained(name: str) -> None:
     needs("process_limit")
     needs("pid_namespace")
     program = named(name, "while True:\n    try: os.fork()\n    except OSError: pass")
-    outcome = run_program(program, SHORT)
-    assert outcome.reason == "timeout"
-    assert outcome.seconds < 5
+    result = run_program(program, SHORT)
+    assert result.reason == "timeout"
+    assert result.seconds < 5
     assert not alive(name)
 
 
@@ -207,7 +207,7 @@ def test_program_that_leaves_its_session_is_stopped(name: str) -> None:
 
 def start_harness(program: str, **environment: str) -> subprocess.Popen[str]:
     """Start another process that runs the program in the sandbox and prints the outcome."""
-    code = f"from flybench.sandbox import run_program\nprint(run_program({program!r}))"
+    code = f"from flybench.sandbox.execute import run_program\nprint(run_program({program!r}))"
     environment["PYTHONPATH"] = str(ROOT)
     command = [sys.executable, "-c", code]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
@@ -235,8 +235,8 @@ assert set(os.environ) <= {"PATH", "LANG", "HOME", "TMPDIR", "PYTHONHASHSEED", "
                            "PWD", "OLDPWD", "SHLVL", "_", "LC_CTYPE"}, os.environ"""
     hashing = [sys.executable, "-c", "print(hash('a'))"]
     seeded = subprocess.run(hashing, env={"PYTHONHASHSEED": "0"}, capture_output=True, text=True)
-    outcome = run_program(program.replace("SEEDED", seeded.stdout.strip()))
-    assert outcome.passed, outcome.detail
+    result = run_program(program.replace("SEEDED", seeded.stdout.strip()))
+    assert result.passed, result.detail
 
 
 def test_environments_of_other_processes_are_hidden() -> None:
@@ -269,8 +269,8 @@ for number, misdeed in enumerate(misdeeds):
     try: misdeed()
     except OSError: continue
     raise AssertionError(number)"""
-    outcome = run_program(program)
-    assert outcome.passed, outcome.detail
+    result = run_program(program)
+    assert result.passed, result.detail
     assert (tmp_path / "mine").read_text() == "mine"
     assert not [place for place in places if (place / name).exists()]
 
@@ -289,8 +289,8 @@ pathlib.Path("a/b/c").write_text("text")
 os.rename("a/b/c", "a/d")
 assert tempfile.gettempdir() == os.getcwd() == os.path.expanduser("~")
 subprocess.run(["cat", "a/d"], check=True, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)"""
-    outcome = run_program(program)
-    assert (outcome.passed, outcome.detail) == (True, "text")
+    result = run_program(program)
+    assert (result.passed, result.detail) == (True, "text")
 
 
 def test_working_directory_is_removed() -> None:
@@ -299,21 +299,21 @@ os.makedirs("a/b")
 open("a/b/c", "w").close()
 os.chmod("a", 0)
 print(os.getcwd())"""
-    outcome = run_program(program)
-    assert outcome.passed, outcome.detail
-    assert not Path(outcome.detail.strip()).exists()
+    result = run_program(program)
+    assert result.passed, result.detail
+    assert not Path(result.detail.strip()).exists()
 
 
 def test_huge_file_is_refused() -> None:
-    outcome = run_program("open('big', 'wb').write(bytes(1 << 22))")
-    assert outcome.detail.endswith("OSError: [Errno 27] File too large")
+    result = run_program("open('big', 'wb').write(bytes(1 << 22))")
+    assert result.detail.endswith("OSError: [Errno 27] File too large")
 
 
 def test_many_files_do_not_fill_the_disk() -> None:
     needs("private_tmp")
     program = "for i in range(99): open(f'f{i}', 'wb').write(bytes(1 << 19))"
-    outcome = run_program(program, Limits(disk_bytes=1 << 22))
-    assert "No space left on device" in outcome.detail
+    result = run_program(program, Limits(disk_bytes=1 << 22))
+    assert "No space left on device" in result.detail
 
 
 def test_network_is_off() -> None:
@@ -327,8 +327,8 @@ for attempt in (lambda: socket.create_connection(address, 2),
     except PermissionError: continue
     except OSError as error: assert "unreachable" in str(error), error
     else: raise AssertionError"""
-        outcome = run_program(program)
-        assert outcome.passed, outcome.detail
+        result = run_program(program)
+        assert result.passed, result.detail
         server.settimeout(0.1)
         with pytest.raises(TimeoutError):
             server.accept()
@@ -369,9 +369,9 @@ def test_namespaces_cannot_be_undone() -> None:
     ],
 )
 def test_leaving_before_the_end_does_not_pass(program: str) -> None:
-    outcome = run_program(program + "\nassert False")
-    assert not outcome.passed
-    assert outcome.reason in ("exited early", "killed")
+    result = run_program(program + "\nassert False")
+    assert not result.passed
+    assert result.reason in ("exited early", "killed")
 
 
 def test_forked_child_that_comes_to_the_end_does_not_pass() -> None:
@@ -392,15 +392,15 @@ assert sys.stdin.read() == "" and os.read(0, 1) == b""
 try: input()
 except EOFError: pass
 else: raise AssertionError"""
-    outcome = run_program(program)
-    assert outcome.passed, outcome.detail
+    result = run_program(program)
+    assert result.passed, result.detail
 
 
 def test_threads_may_share_the_sandbox() -> None:
     programs = ["pass", "assert False", "exit()"] * 4
     before = threading.active_count()
     with ThreadPoolExecutor(4) as pool:
-        reasons = [outcome.reason for outcome in pool.map(run_program, programs)]
+        reasons = [result.reason for result in pool.map(run_program, programs)]
     assert reasons == ["passed", "failed", "exited early"] * 4
     assert threading.active_count() == before
 
@@ -475,8 +475,8 @@ def test_stopping_leaves_no_zombie() -> None:
 
 
 def test_limit_shorter_than_the_start_is_a_timeout() -> None:
-    outcome = run_program("pass", Limits(wall_s=0.001))
-    assert outcome.reason == "timeout"
+    result = run_program("pass", Limits(wall_s=0.001))
+    assert result.reason == "timeout"
 
 
 def test_interrupt_stops_the_program(name: str) -> None:

@@ -7,7 +7,7 @@ from threading import Lock
 
 import pytest
 
-from flybench.core import Generation, Record, Score
+from flybench.core.samples import Generation, Record, Score
 from flybench.records.folder import RunFolder
 from flybench.score.scoring import score_run
 

@@ -1,6 +1,6 @@
 """A finished record around a text, for scorers."""
 
-from flybench.core import Generation, Record
+from flybench.core.samples import Generation, Record
 
 
 def answered(sample_id: str, *texts: str) -> Record:

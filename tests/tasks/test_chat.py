@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.loading.random_models import byte_tokenizer
 from flybench.tasks.chat import Chat
 
@@ -31,12 +31,12 @@ def test_plain_text_parts_its_turns() -> None:
 
 
 def test_an_answer_that_was_begun_goes_on() -> None:
-    begun = [*HELLO, {"role": "assistant", "content": "Hello, my"}]
-    assert Chat(byte_tokenizer(), "none").render(begun) == "Hello Hello, my"
-    parted = [HELLO[0] | {"content": "Hello\n"}, begun[1]]
+    assistant_prefix = [*HELLO, {"role": "assistant", "content": "Hello, my"}]
+    assert Chat(byte_tokenizer(), "none").render(assistant_prefix) == "Hello Hello, my"
+    parted = [HELLO[0] | {"content": "Hello\n"}, assistant_prefix[1]]
     assert Chat(byte_tokenizer(), "none").render(parted) == "Hello\nHello, my"
     chat = Chat(byte_tokenizer(), "auto")
-    assert chat.render(begun) == chat.render(HELLO) + "Hello, my"
+    assert chat.render(assistant_prefix) == chat.render(HELLO) + "Hello, my"
 
 
 def test_template_from_a_file(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from flybench.config import TaskConfig
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.tasks.conversations import MtBenchTask, SpecBenchTask
 from tests.reference import toys
 from tests.tasks.records import answered

@@ -7,7 +7,7 @@ from importlib import resources
 import pytest
 
 from flybench.config import TaskConfig
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.tasks.demo import DemoTask
 from tests.tasks.records import answered
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from flybench.config import TaskConfig
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.tasks.gsm8k import Gsm8kTask
 from tests.tasks.records import answered
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flybench.config import TaskConfig
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.tasks.niah import SAMPLES, TOKENS_A_WORD, VALUES, NiahTask, haystack
 from tests.reference import toys
 from tests.tasks.records import answered

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.decode import StopRule
 from flybench.engine.eager.model import EagerTarget
 from flybench.methods import AR, build_decoder

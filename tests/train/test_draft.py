@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import PreTrainedModel
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.decode import StopRule
 from flybench.engine.drafters.borrowed import read_layers
 from flybench.engine.eager.model import EagerTarget

@@ -7,7 +7,8 @@ import itertools
 import pytest
 import torch
 
-from flybench.core import Decision, Draft, TargetView
+from flybench.core.drafts import Draft, TargetView
+from flybench.core.verdicts import Decision
 from flybench.sampling import Sampling
 from flybench.verify.base import accepted_prefix, pick
 from flybench.verify.exact import ExactVerifier
@@ -29,11 +30,11 @@ def test_keeps_up_to_the_first_mismatch_and_adds_the_target_token(matches: list[
     decision = decide(draft)
     assert decision.tokens == CHOICE[: kept + 1]
     assert decision.nodes == list(range(kept))
-    assert decision.fates == ("e" * kept + "r").ljust(4, ".")[:4]
+    assert decision.outcomes == ("e" * kept + "r").ljust(4, ".")[:4]
 
 
 def test_empty_draft_is_one_plain_step() -> None:
-    assert decide([]) == Decision(nodes=[], tokens=[3], fates="", margins=[4.0])
+    assert decide([]) == Decision(nodes=[], tokens=[3], outcomes="", margins=[4.0])
 
 
 def test_a_match_after_a_mismatch_does_not_count() -> None:

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 import torch
 
-from flybench.core import Decision, Draft, Fate, TargetView
+from flybench.core.drafts import Draft, TargetView
+from flybench.core.outcomes import Outcome
+from flybench.core.verdicts import Decision
 from flybench.sampling import Sampling
 from flybench.verify.exact import ExactVerifier
 from flybench.verify.fly import FlyVerifier, Rule, loosen
@@ -67,7 +69,7 @@ def test_published_case(case: dict[str, Any]) -> None:
     decision = decide(verifier, case["draft"], case["target_logits"])
     assert decision.tokens == case["emitted"]
     assert len(decision.nodes) == case["kept"]
-    assert decision.fates == letters(case["classes"], len(case["draft"]))
+    assert decision.outcomes == letters(case["classes"], len(case["draft"]))
     assert decision.loose == case["classes"].count("loose")
 
 
@@ -99,10 +101,10 @@ def test_agrees_with_the_slow_reference(rule: Rule) -> None:
         window = rng.choice([0, 0, 1, 2, 3, 6, 20])
         decision = decide(FlyVerifier(rule, theta, window), draft, logits)
         kept, classes = fly_reference.judge(rule, theta, window, draft, logits)
-        assert decision.fates == letters(classes, len(draft)), (theta, window, draft)
+        assert decision.outcomes == letters(classes, len(draft)), (theta, window, draft)
         assert decision.nodes == list(range(kept))
         assert decision.tokens == fly_reference.emitted(kept, draft, logits)
-        seen |= set(decision.fates)
+        seen |= set(decision.outcomes)
     assert seen == set("elgwt."), "the cases are too tame to tell rules apart"
 
 
@@ -159,19 +161,19 @@ def test_two_mismatches_within_the_lookahead_reject_the_first() -> None:
         for rule, reach in (("official", 3), ("paper", 4), ("vllm", 4)):
             decision = pattern(rule, 4, draft)
             rejected = gap <= reach
-            assert (decision.fates[2] == "w") == rejected, (rule, gap)
+            assert (decision.outcomes[2] == "w") == rejected, (rule, gap)
             assert len(decision.nodes) == (2 if rejected else len(draft)), (rule, gap)
 
 
 def test_mismatches_further_apart_are_both_kept() -> None:
     decision = pattern("paper", 3, "x...x...")
-    assert decision.fates == "leeeleee"
+    assert decision.outcomes == "leeeleee"
     assert decision.loose == 2
 
 
 def test_a_rescued_token_still_counts_as_a_mismatch_for_the_one_before() -> None:
-    assert pattern("paper", 2, "x.x..").fates == "w...."
-    assert pattern("official", 2, "x.x..").fates == "lelee"
+    assert pattern("paper", 2, "x.x..").outcomes == "w...."
+    assert pattern("official", 2, "x.x..").outcomes == "lelee"
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -183,35 +185,35 @@ def test_last_rescuable_position_is_draft_length_minus_window(
     for position in range(1, size + 1):
         draft = "." * (position - 1) + "x" + "." * (size - position)
         decision = pattern(rule, window, draft)
-        rescued += [position] * (decision.fates[position - 1] == "l")
-        assert decision.fates[position - 1] in "lt"
+        rescued += [position] * (decision.outcomes[position - 1] == "l")
+        assert decision.outcomes[position - 1] in "lt"
     assert rescued == list(range(1, size - window + 1))
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_sure_target_rejects_whatever_follows(rule: Rule) -> None:
     decision = pattern(rule, 2, ".X......")
-    assert decision.fates == "eg......"
+    assert decision.outcomes == "eg......"
     assert decision.tokens == [0, 0]
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_theta_zero_switches_the_gate_off(rule: Rule) -> None:
-    assert pattern(rule, 2, ".X......", theta=0.0).fates == "eleeeeee"
+    assert pattern(rule, 2, ".X......", theta=0.0).outcomes == "eleeeeee"
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_window_zero_leaves_the_gate_alone(rule: Rule) -> None:
-    assert pattern(rule, 0, "xx.Xx").fates == "lleg."
-    assert pattern(rule, 0, "xxxx").fates == "llll"
+    assert pattern(rule, 0, "xx.Xx").outcomes == "lleg."
+    assert pattern(rule, 0, "xxxx").outcomes == "llll"
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_entropy_equal_to_theta_defers(rule: Rule) -> None:
     theta = gate(rule, torch.tensor([UNSURE]))
-    assert pattern(rule, 1, "x..", theta=theta).fates == "lee"
+    assert pattern(rule, 1, "x..", theta=theta).outcomes == "lee"
     above = math.nextafter(torch.tensor(theta).item(), math.inf) + 1e-6
-    assert pattern(rule, 1, "x..", theta=above).fates == "g.."
+    assert pattern(rule, 1, "x..", theta=above).outcomes == "g.."
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -235,8 +237,15 @@ def test_entropies_lie_in_their_ranges() -> None:
 def test_loosen_judges_every_node_on_its_own() -> None:
     match = torch.tensor([True, False, False, True, False, True])
     unsure = torch.tensor([True, True, True, True, False, True])
-    fates = loosen(match, unsure, window=1, lookahead=1).tolist()
-    assert fates == [Fate.EXACT, Fate.WINDOW, Fate.LOOSE, Fate.EXACT, Fate.GATE, Fate.EXACT]
+    outcomes = loosen(match, unsure, window=1, lookahead=1).tolist()
+    assert outcomes == [
+        Outcome.EXACT,
+        Outcome.WINDOW,
+        Outcome.LOOSE,
+        Outcome.EXACT,
+        Outcome.GATE,
+        Outcome.EXACT,
+    ]
 
 
 def test_judging_changes_no_input() -> None:
@@ -258,14 +267,14 @@ def test_the_target_thinks_its_own_of_every_loose_token(sampling: Sampling) -> N
     view = TargetView.of(logits)
     verdict = FlyVerifier("official", 0, 0).judge(draft, view, sampling, generator)
     decision = verdict.fetch(draft, view)
-    assert len(decision.opinions) == decision.loose > 2
+    assert len(decision.loose_statistics) == decision.loose > 2
     law = logits.double().softmax(-1)
-    for place, opinion in zip(decision.loosened, decision.opinions, strict=True):
+    for place, statistics in zip(decision.loose_indices, decision.loose_statistics, strict=True):
         row, token = law[place], decision.tokens[place]
-        assert opinion.preferred == int(row.argmax()) != token
-        assert opinion.probability == pytest.approx(float(row[token]), rel=1e-4)
-        assert opinion.max_probability == pytest.approx(float(row.max()), rel=1e-4)
-        assert opinion.rank == 1 + int((row > row[token]).sum())
-        assert opinion.entropy == pytest.approx(float(-(row * row.log()).sum()), rel=1e-4)
+        assert statistics.top1 == int(row.argmax()) != token
+        assert statistics.probability == pytest.approx(float(row[token]), rel=1e-4)
+        assert statistics.max_probability == pytest.approx(float(row.max()), rel=1e-4)
+        assert statistics.rank == 1 + int((row > row[token]).sum())
+        assert statistics.entropy == pytest.approx(float(-(row * row.log()).sum()), rel=1e-4)
     cut = decision.truncated(3)
-    assert len(cut.opinions) == cut.loose
+    assert len(cut.loose_statistics) == cut.loose

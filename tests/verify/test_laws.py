@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from flybench.config import VerifyConfig
-from flybench.core import Draft, Fate, TargetView
+from flybench.core.drafts import Draft, TargetView
+from flybench.core.outcomes import Outcome
 from flybench.sampling import Sampling
 from flybench.verify import build_verifier, fly
 from flybench.verify.base import Verifier
@@ -96,7 +97,7 @@ def test_no_mass_left_falls_back_to_the_target() -> None:
     view = TargetView.of(law.log().clamp_min(-1e9))
     decision = RejectionVerifier().judge(draft, view, Sampling(1.0), None).fetch(draft, view)
     assert decision.tokens == [1]
-    assert decision.fates == "r"
+    assert decision.outcomes == "r"
 
 
 def test_an_impossible_token_is_never_accepted() -> None:
@@ -110,7 +111,7 @@ def test_rejection_marks_kept_tokens_as_stochastic() -> None:
     draft = Draft.chain(torch.tensor([1, 0, 1]))
     view = TargetView.of(torch.tensor([[-99.0, 99.0], [-99.0, 99.0], [0.0, 0.0], [0.0, 0.0]]))
     decision = RejectionVerifier().judge(draft, view, Sampling(1.0), None).fetch(draft, view)
-    assert decision.fates == "sr."
+    assert decision.outcomes == "sr."
     assert decision.tokens == [1, 1]
 
 
@@ -126,13 +127,13 @@ def loose_case(batch: int) -> tuple[torch.Tensor, torch.Tensor]:
 def test_native_rescues_what_the_ratio_refused() -> None:
     tokens, logits = loose_case(DRAWS)
     generator = torch.Generator().manual_seed(5)
-    accepted, _, fates = judge_many(
+    accepted, _, outcomes = judge_many(
         FlyVerifier("official", 0.3, 2), tokens, None, logits, Sampling(1.0), generator
     )
     assert bool((accepted == 4).all())
-    share = float((fates[:, 0] == Fate.STOCHASTIC).float().mean())
+    share = float((outcomes[:, 0] == Outcome.SAMPLED).float().mean())
     assert share == pytest.approx(float(logits[0, 0].softmax(-1)[3]), abs=0.005)
-    assert bool(((fates[:, 0] == Fate.LOOSE) | (fates[:, 0] == Fate.STOCHASTIC)).all())
+    assert bool(((outcomes[:, 0] == Outcome.LOOSE) | (outcomes[:, 0] == Outcome.SAMPLED)).all())
 
 
 def test_native_never_rescues_the_target_favourite() -> None:
@@ -140,12 +141,12 @@ def test_native_never_rescues_the_target_favourite() -> None:
     tokens = tokens.clone()
     tokens[:, 0] = 0
     generator = torch.Generator().manual_seed(6)
-    accepted, token, fates = judge_many(
+    accepted, token, outcomes = judge_many(
         FlyVerifier("official", 0.0, 0), tokens, None, logits, Sampling(1.0), generator
     )
     favourite = float(logits[0, 0].softmax(-1)[0])
     assert float((accepted > 0).float().mean()) == pytest.approx(favourite, abs=0.005)
-    assert bool((fates[accepted == 0, 0] == Fate.REJECTED).all())
+    assert bool((outcomes[accepted == 0, 0] == Outcome.REJECTED).all())
     assert bool((token[accepted == 0] != 0).all())
 
 
@@ -165,7 +166,7 @@ def test_only_the_vllm_rule_gates_on_the_warped_law(rule: str, kept: bool) -> No
     draft, view = Draft.chain(tokens[0]), TargetView.of(logits[0])
     generator = torch.Generator().manual_seed(8)
     decision = verifier.judge(draft, view, Sampling(0.02), generator).fetch(draft, view)
-    assert decision.fates[0] == ("l" if kept else "g")
+    assert decision.outcomes[0] == ("l" if kept else "g")
 
 
 def test_best_of_two_accepts_with_either_sample() -> None:
@@ -193,7 +194,7 @@ def test_best_of_two_matches_either_sample_and_corrects_with_the_first(
     verifier = FlyVerifier("official", math.inf, 0, "best_of_two")
     decision = verifier.judge(chain, view, Sampling(1.0), None).fetch(chain, view)
     assert decision.tokens == tokens
-    assert set(decision.fates[: len(decision.nodes)]) <= {"s"}
+    assert set(decision.outcomes[: len(decision.nodes)]) <= {"s"}
 
 
 def test_best_of_two_is_not_the_target_law() -> None:

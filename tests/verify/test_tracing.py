@@ -9,12 +9,14 @@ import pytest
 import torch
 
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
-from flybench.core import Draft, Generation, RowTrace, TargetView
+from flybench.core.drafts import Draft, TargetView
+from flybench.core.samples import Generation
 from flybench.decode import Decoder, StopRule
 from flybench.engine.eager.model import EagerTarget
 from flybench.engine.graph.target import GraphTarget
 from flybench.methods import build_decoder
 from flybench.sampling import Sampling
+from flybench.verify.tracing import trace_rows
 from tests.reference import toys
 
 ARCH, STOP = "llama", StopRule(frozenset(), 40)
@@ -83,12 +85,12 @@ def test_traces_change_nothing_else(
     )
     assert plain.traces == []
     assert traced.ids == plain.ids
-    assert traced.loosened == plain.loosened
-    assert [r.fates for r in traced.rounds] == [r.fates for r in plain.rounds]
+    assert traced.loose_tokens == plain.loose_tokens
+    assert [r.outcomes for r in traced.rounds] == [r.outcomes for r in plain.rounds]
 
 
 def test_a_row_of_no_draft_judges_no_token() -> None:
     ids = torch.empty(0, dtype=torch.long)
-    (row,) = RowTrace.rows(Draft.chain(ids), TargetView.of(torch.tensor([[0.0, 1.0, 0.0]])))
+    (row,) = trace_rows(Draft.chain(ids), TargetView.of(torch.tensor([[0.0, 1.0, 0.0]])))
     assert row[:2].tolist() == [-1, 1]
     assert row[4].isnan()

@@ -8,7 +8,8 @@ import torch
 from scipy.stats import chisquare
 from torch import Tensor
 
-from flybench.core import Branches, Decision, Draft, TargetView
+from flybench.core.drafts import Branches, Draft, TargetView
+from flybench.core.verdicts import Decision
 from flybench.sampling import Sampling
 from flybench.verify.exact import ExactVerifier
 from flybench.verify.rejection import RejectionVerifier
@@ -34,18 +35,18 @@ def test_the_path_that_the_target_would_have_taken_is_kept() -> None:
     found = decided(choosing(2, 0, 2, 0, 0, 3, 1))
     assert found.nodes == [1, 4, 5]
     assert found.tokens == [2, 2, 3, 1]
-    assert found.fates == "re..ee"
+    assert found.outcomes == "re..ee"
     assert found.path == [1, 4, 5]
 
 
 def test_a_later_match_behind_a_mismatch_does_not_count() -> None:
     found = decided(choosing(1, 3, 2, 0, 0, 3, 1))
-    assert (found.nodes, found.tokens, found.fates) == ([0], [1, 3], "errr..")
+    assert (found.nodes, found.tokens, found.outcomes) == ([0], [1, 3], "errr..")
 
 
 def test_no_branch_matches() -> None:
     found = decided(choosing(4, 0, 2, 0, 0, 3, 1))
-    assert (found.nodes, found.tokens, found.fates) == ([], [4], "rr....")
+    assert (found.nodes, found.tokens, found.outcomes) == ([], [4], "rr....")
 
 
 def test_a_tree_without_branches_is_judged_as_the_chain() -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from flybench.config import BASELINE
 from flybench.config.groups import read_yaml
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.metrics.frames import methods_of, sample_frame
 from flybench.records.folder import RunFolder
 from flybench.report.run import CachedFolder

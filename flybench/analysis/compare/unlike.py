@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from flybench.analysis.compare.sides import Side
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 MEASURE = ("metric",)
 # Of a target, what makes other weights of the same files.

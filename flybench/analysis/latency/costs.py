@@ -12,7 +12,7 @@ import pandas as pd
 
 from flybench.analysis.latency.measure import Result
 from flybench.config import DRAFT_MODEL_KINDS
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.metrics.stats import Floats
 
 FILE = "latency.json"

@@ -10,7 +10,8 @@ from flybench.analysis.latency.pair import CostedPair
 from flybench.analysis.latency.points import CONTEXT
 from flybench.analysis.latency.timing import Effort, Spread, time_calls
 from flybench.config import MethodConfig, VerifyConfig
-from flybench.core import Draft, Round
+from flybench.core.drafts import Draft
+from flybench.core.samples import Round
 from flybench.decode import Decoder, StopRule
 from flybench.engine.base import CachedModel, Target
 from flybench.engine.loading.load import on_engine

@@ -22,7 +22,7 @@ from flybench.analysis.latency.costs import (
 from flybench.analysis.latency.measure import Result
 from flybench.config import BASELINES
 from flybench.config.groups import read_yaml
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.metrics.frames import round_frame
 from flybench.metrics.stats import Interval, bootstrap, rate_ratio
 from flybench.metrics.summary import summarise

@@ -14,7 +14,7 @@ from flybench.analysis.latency.pair import WEIGHTS, load_costed
 from flybench.analysis.latency.table import frame
 from flybench.analysis.latency.terminal import text
 from flybench.config import RunConfig, digest
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.distributed import rank
 from flybench.engine.loading.placement import use_threads
 from flybench.measure.clock import Clock, environment

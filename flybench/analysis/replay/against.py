@@ -8,7 +8,7 @@ import pandas as pd
 
 from flybench.analysis.replay.grid import recorded_config, replay, same_drafter
 from flybench.config import MethodConfig, RunConfig
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.metrics.frames import round_frame
 from flybench.records.folder import RunFolder
 

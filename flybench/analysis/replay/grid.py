@@ -15,10 +15,11 @@ from flybench.analysis.replay.drafts import Continued
 from flybench.analysis.replay.rows import Rows, read_rows
 from flybench.analysis.replay.walk import Rounds, walk
 from flybench.config import DRAFT_MODEL_KINDS, MethodConfig, RunConfig
-from flybench.core import Fate, FlybenchError
+from flybench.core.errors import FlybenchError
+from flybench.core.outcomes import Outcome
 from flybench.records.folder import RunFolder
 
-TOLD = (Fate.EXACT, Fate.LOOSE, Fate.GATE, Fate.WINDOW, Fate.TAIL, Fate.REJECTED)
+TOLD = (Outcome.EXACT, Outcome.LOOSE, Outcome.GATE, Outcome.WINDOW, Outcome.TAIL, Outcome.REJECTED)
 
 
 Column = Callable[[MethodConfig, Rounds, Rows], dict[str, Any]]
@@ -116,13 +117,13 @@ def _setting(method: MethodConfig) -> dict[str, Any]:
 
 
 def _counts(rounds: Rounds) -> dict[str, Any]:
-    tokens, visited = int(rounds.emitted.sum()), np.bincount(rounds.fates.ravel(), minlength=8)
+    tokens, visited = int(rounds.emitted.sum()), np.bincount(rounds.outcomes.ravel(), minlength=8)
     return {
         "tokens": tokens,
         "rounds": len(rounds.emitted),
         "tau": tokens / len(rounds.emitted),
         "loose_per_1000": 1000 * float(rounds.loose.sum()) / tokens,
-        **{f"fate_{fate.name.lower()}": int(visited[fate]) for fate in TOLD},
+        **{f"fate_{outcome.name.lower()}": int(visited[outcome]) for outcome in TOLD},
         "guessed": float(rounds.guessed.sum() / max(visited[1:].sum(), 1)),
         "strayed": float(rounds.strayed.mean()),
     }

@@ -10,7 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from flybench.core import ACCEPTED_FATES, Fate, FlybenchError, Record
+from flybench.core.errors import FlybenchError
+from flybench.core.outcomes import ACCEPTED_OUTCOMES, Outcome
+from flybench.core.samples import Record
 from flybench.records.folder import RunFolder
 from flybench.records.traces import read_traces
 
@@ -18,7 +20,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Floats32 = NDArray[np.float32]
 NOWHERE = -1
-HARMLESS = {fate.code for fate in (Fate.UNVISITED, *ACCEPTED_FATES)}
+HARMLESS = {outcome.code for outcome in (Outcome.NOT_REACHED, *ACCEPTED_OUTCOMES)}
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,9 @@ def make_rows(
     number = np.repeat(np.arange(len(rounds)), sizes)
     position = frame["position"].to_numpy(np.int64)
     on_text = position < emitted[number]
-    fates = "".join(round_.fates + Fate.UNVISITED.code for round_ in rounds)
-    loose = np.frombuffer(fates.encode(), dtype="S1") == Fate.LOOSE.code.encode()
-    refused = np.array([_refused(round_.fates) for round_ in rounds])
+    outcomes = "".join(round_.outcomes + Outcome.NOT_REACHED.code for round_ in rounds)
+    loose = np.frombuffer(outcomes.encode(), dtype="S1") == Outcome.LOOSE.code.encode()
+    refused = np.array([_refused(round_.outcomes) for round_ in rounds])
     first = np.isin(starts, answers["begin"])
     return Rows(
         match=(frame["token"] == frame["choice"]).to_numpy(),
@@ -126,6 +128,6 @@ def make_rows(
     )
 
 
-def _refused(fates: str) -> bool:
+def _refused(outcomes: str) -> bool:
     """Whether a round ended in a correction."""
-    return any(code not in HARMLESS for code in fates)
+    return any(code not in HARMLESS for code in outcomes)

@@ -12,7 +12,7 @@ from hydra.core.override_parser.types import Override, Transformer
 
 from flybench.config import MethodConfig, VerifyConfig
 from flybench.config.checks import build, suggestion
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 K, VERIFY = "method.k", "method.verify."
 NAMES = (K, *(VERIFY + name for name in ("kind", "rule", "theta", "window")))

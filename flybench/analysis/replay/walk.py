@@ -18,10 +18,10 @@ from torch import Tensor
 from flybench.analysis.replay.drafts import Continued, Drafts
 from flybench.analysis.replay.rows import Bools, Ints
 from flybench.config import MethodConfig
-from flybench.core import Fate
+from flybench.core.outcomes import Outcome
 from flybench.sampling import Sampling
 from flybench.verify import build_verifier
-from flybench.verify.base import Verifier, accepted_prefix, match_fates
+from flybench.verify.base import Verifier, accepted_prefix, match_outcomes
 from flybench.verify.fly import FlyVerifier, kept
 
 
@@ -30,9 +30,10 @@ class Rounds:
     """The rounds of a replay, answer by answer and in order.
 
     `answer` numbers the answer of each round; counts are of tokens kept after truncation at the
-    answer's end; `fates` [rounds, K] are 0 where a token was not visited; `guessed` counts visited
-    tokens that no trace holds; `strayed` says that the round left the recorded text. `loosened` are
-    the rows of the loose tokens that were kept, at places `loosened_at` of answers `loosened_in`.
+    answer's end; `outcomes` [rounds, K] are 0 where a token was not reached; `guessed` counts the
+    reached tokens that no trace holds; `strayed` says that the round left the recorded text.
+    `loose_tokens` are the rows of the loose tokens that were kept, at places `loosened_at` of
+    answers `loosened_in`.
     """
 
     answer: Ints
@@ -40,34 +41,34 @@ class Rounds:
     accepted: Ints
     loose: Ints
     emitted: Ints
-    fates: Ints
+    outcomes: Ints
     guessed: Ints
     strayed: Bools
-    loosened: Ints
+    loose_tokens: Ints
     loosened_at: Ints
     loosened_in: Ints
 
 
 def walk(continued: Continued, drafts: Drafts, method: MethodConfig) -> Rounds:
     """Replay `method`, whose K is the size of `drafts`, from the start of every answer."""
-    fates = _fates(continued, drafts, method)
-    accepted = accepted_prefix(kept(torch.from_numpy(fates))).numpy()
+    outcomes = _fates(continued, drafts, method)
+    accepted = accepted_prefix(kept(torch.from_numpy(outcomes))).numpy()
     landing, strayed = _landings(continued, drafts, accepted)
     answer, place = _visit(continued, landing)
     begins, ends = (continued.rows.answers[name].to_numpy() for name in ("begin", "end"))
     emitted = np.minimum(accepted[place] + 1, ends[answer] - place)
-    own, steps = fates[place], np.arange(fates.shape[1])
-    loose = (own == Fate.LOOSE) & (steps < emitted[:, None])
+    own, steps = outcomes[place], np.arange(outcomes.shape[1])
+    loose = (own == Outcome.LOOSE) & (steps < emitted[:, None])
     return Rounds(
         answer=answer,
         drafted=drafts.length[place],
         accepted=np.minimum(accepted[place], emitted),
         loose=loose.sum(1),
         emitted=emitted,
-        fates=own,
-        guessed=(drafts.guessed[place] & (own != Fate.UNVISITED)).sum(1),
+        outcomes=own,
+        guessed=(drafts.guessed[place] & (own != Outcome.NOT_REACHED)).sum(1),
         strayed=strayed[place],
-        loosened=continued.told[drafts.rows[place, :-1][loose]],
+        loose_tokens=continued.told[drafts.rows[place, :-1][loose]],
         loosened_at=((place - begins[answer])[:, None] + steps)[loose],
         loosened_in=answer.repeat(loose.sum(1)),
     )
@@ -77,21 +78,21 @@ def _fates(continued: Continued, drafts: Drafts, method: MethodConfig) -> Ints:
     """The verdict on every draft: [P, K]."""
     verifier, words = build_verifier(method.verify, Sampling()), continued.rows.words
     facts = (drafts.match, drafts.entropy, drafts.top3_entropy)
-    fates = torch.zeros(drafts.match.shape, dtype=torch.long)
+    outcomes = torch.zeros(drafts.match.shape, dtype=torch.long)
     lengths = torch.from_numpy(drafts.length)
     for length in np.unique(drafts.length[drafts.length > 0]).tolist():
         # A window must fit in its draft, so that shorter ones are judged apart.
         chosen = slice(None) if (lengths == length).all() else lengths == length
         match, entropy, top3 = (part[chosen, :length] for part in facts)
-        fates[chosen, :length] = _judge(verifier, match, entropy, top3, words)
-    visited = torch.arange(method.k) <= accepted_prefix(kept(fates))[:, None]
-    return fates.where(visited, int(Fate.UNVISITED)).numpy()
+        outcomes[chosen, :length] = _judge(verifier, match, entropy, top3, words)
+    visited = torch.arange(method.k) <= accepted_prefix(kept(outcomes))[:, None]
+    return outcomes.where(visited, int(Outcome.NOT_REACHED)).numpy()
 
 
 def _judge(verifier: Verifier, match: Tensor, entropy: Tensor, top3: Tensor, words: int) -> Tensor:
     if isinstance(verifier, FlyVerifier):
-        return verifier.fates(match, verifier.gate(entropy, top3, words))
-    return match_fates(match, Fate.EXACT)
+        return verifier.outcomes(match, verifier.gate(entropy, top3, words))
+    return match_outcomes(match, Outcome.EXACT)
 
 
 def _landings(continued: Continued, drafts: Drafts, accepted: Ints) -> tuple[Ints, Bools]:
@@ -132,6 +133,6 @@ def _visit(continued: Continued, landing: Ints) -> tuple[Ints, Ints]:
         place = landing[place]
         inside = place < end[number]
         number, place = number[inside], place[inside]
-    answer, begun = (np.concatenate(part) for part in zip(*found, strict=True))
+    answer, assistant_prefix = (np.concatenate(part) for part in zip(*found, strict=True))
     order = np.argsort(answer, kind="stable")
-    return answer[order], begun[order]
+    return answer[order], assistant_prefix[order]

@@ -9,7 +9,7 @@ from flybench.analysis.show import body
 from flybench.analysis.show.paint import legend, line, safe
 from flybench.analysis.show.parting import Parting, parting
 from flybench.config import BASELINE, BASELINES
-from flybench.core import Generation, Loosened, Record, Score
+from flybench.core.samples import Generation, Record, Score
 from flybench.records.token_texts import Vocabulary, pieces_of
 from flybench.text import NONE, aligned, number, shorten
 
@@ -96,8 +96,8 @@ def _turn(
     else:
         yield body.whole(own, spelled, place, colour)
     yield from _key(method, own, spelled, colour)
-    if own.loosened:
-        yield _loose(own.loosened)
+    if own.loose_tokens:
+        yield _loose(own)
     if plain is not None and apart is not None:
         yield _beside(plain, apart, colour)
 
@@ -109,20 +109,20 @@ def _key(method: str, own: Generation, spelled: list[str] | None, colour: bool) 
         yield f"{UNSPELLED}\n{body.rounds(own)}"
 
 
-def _loose(tokens: list[Loosened]) -> str:
+def _loose(turn: Generation) -> str:
     head = ["token", "kept", "preferred", "p", "its p", "rank", "entropy", "class"]
     rows = [
         [
-            str(token.place),
+            str(token.index),
             shorten(repr(token.text), TOKEN),
-            shorten(repr(token.preferred_text), TOKEN),
-            number(token.opinion.probability, 3),
-            number(token.opinion.max_probability, 3),
-            str(token.opinion.rank),
-            number(token.opinion.entropy),
-            token.kind,
+            shorten(repr(token.top1_text), TOKEN),
+            number(token.statistics.probability, 3),
+            number(token.statistics.max_probability, 3),
+            str(token.statistics.rank),
+            number(token.statistics.entropy),
+            turn.token_class(token),
         ]
-        for token in tokens
+        for token in turn.loose_tokens
     ]
     return (
         "Loose tokens: what was kept, what the target preferred, the probabilities of both, the\n"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from textwrap import wrap
 
-from flybench.analysis.show.fates import KINDS, PLAIN, Kind, codes, kinds
+from flybench.analysis.show.outcomes import KINDS, PLAIN, Kind, codes, kinds
 from flybench.analysis.show.paint import painted, safe
-from flybench.core import Fate, Generation
+from flybench.core.outcomes import Outcome
+from flybench.core.samples import Generation
 
-LOOSE = KINDS[Fate.LOOSE.code]
+LOOSE = KINDS[Outcome.LOOSE.code]
 PARTS = "▶"
 PART = Kind(PARTS, "", "1;36", "here the two answers part")
 WIDTH = 78
@@ -52,12 +53,12 @@ def rounds(answer: Generation) -> str:
 def found_kinds(answer: Generation, pieces: list[str] | None) -> list[Kind]:
     """The kinds that the body shows."""
     if pieces is None:
-        return [LOOSE] * bool(answer.loosened)
+        return [LOOSE] * bool(answer.loose_tokens)
     return [kind for kind in kinds(answer) if kind is not PLAIN]
 
 
 def _marks(answer: Generation, place: int | None) -> Iterator[tuple[int, str, Kind]]:
-    for token in answer.loosened:
+    for token in answer.loose_tokens:
         start = token.start
         # Older records do not say where, and special tokens are no part of the text.
         if start is not None and token.text and answer.text.startswith(token.text, start):

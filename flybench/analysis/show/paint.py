@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TextIO
 
-from flybench.analysis.show.fates import KINDS, Kind
+from flybench.analysis.show.outcomes import KINDS, Kind
 from flybench.text import visible
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from flybench.core import Generation
+from flybench.core.samples import Generation
 from flybench.metrics.divergence import TIE_MARGIN, first_divergence
 
 
@@ -31,7 +31,7 @@ def parting(
         return None
     if token < len(plain.margins):
         gap = plain.margins[token]
-        loose = any(kept.place == token for kept in answer.loosened)
+        loose = any(kept.index == token for kept in answer.loose_tokens)
         near = "a near tie, but a loose rule kept the other" if loose else "a near tie"
         kind = near if gap < TIE_MARGIN else "no tie"
         why = f"AR's two best tokens were {gap:.3g} apart there: {kind}"

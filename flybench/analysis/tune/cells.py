@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flybench.config import RunConfig
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.run.plan import Plan
 from flybench.run.sweep import Sweep
 

@@ -15,11 +15,11 @@ from flybench.config import MethodConfig, RecordConfig, RunConfig, digest
 from flybench.config.checks import build
 from flybench.config.compose import cells, parse_request
 from flybench.config.overrides import meant, own_settings
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.loading.placement import use_threads
 from flybench.records.folder import RunFolder
 from flybench.run.plan import Plan, make_plan
-from flybench.run.provenance import machinery_facts
+from flybench.run.provenance import model_facts
 
 FEWEST = 20  # samples: fewer leave no half that could tell anything
 OWN = ("method.k", "method.verify", "shuffle", "record.")
@@ -71,7 +71,7 @@ class Prepared:
             return self.latency
         out = Path(self.config.out).expanduser()
         needing = _needing(self.settings, self.config)
-        found = newest(out, machinery_facts(self.plan), self.config.engine.dtype, needing)
+        found = newest(out, model_facts(self.plan), self.config.engine.dtype, needing)
         if found is not None:
             return found
         print("Measuring what steps cost here, since no `flybench latency` has.", file=sys.stderr)
@@ -131,7 +131,7 @@ def _halves(config: RunConfig, settings: TuneSettings) -> tuple[RunConfig, RunCo
 
 
 def _check_costs(plan: Plan, settings: TuneSettings, config: RunConfig, latency: Path) -> None:
-    result = allowed_costs(plan.folder, machinery_facts(plan), latency)
+    result = allowed_costs(plan.folder, model_facts(plan), latency)
     check_costs(result, str(latency), _needing(settings, config))
 
 

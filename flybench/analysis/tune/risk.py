@@ -38,7 +38,7 @@ class Risk:
         self._weight = weight
 
     def __call__(self, method: MethodConfig, rounds: Rounds, rows: Rows) -> dict[str, Any]:
-        pairs = zip(rows.token[rounds.loosened], rows.choice[rounds.loosened], strict=True)
+        pairs = zip(rows.token[rounds.loose_tokens], rows.choice[rounds.loose_tokens], strict=True)
         weighed = sum(self._weight(int(token), int(choice)) for token, choice in pairs)
         early = np.unique(rounds.loosened_in[rounds.loosened_at < OPENING])
         return {

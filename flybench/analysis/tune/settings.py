@@ -8,7 +8,7 @@ from itertools import product
 
 from flybench.config import DRAFT_MODEL_KINDS, DraftConfig, MethodConfig, VerifyConfig
 from flybench.config.checks import positive
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 EXACT = VerifyConfig("exact")
 MOST_LOOKS = 10

@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 import torch
 from transformers import PreTrainedModel
 
-from flybench.core import RowStatistics
+from flybench.core.drafts import RowStatistics
 from flybench.engine.eager.model import EagerModel
 from flybench.engine.graph.bench import GraphBench
 from flybench.engine.graph.forward import Rows

@@ -20,7 +20,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.drafters.layer_skip import same_weights
 
 KIND = "borrowed_draft"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from torch import nn
 from transformers import PreTrainedModel
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 
 def kept_layers(total: int, first: int, end: int) -> list[int]:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 
 class TrimmedOutput(nn.Module):

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from flybench.core import Draft, FlybenchError, TargetView
+from flybench.core.drafts import Draft, TargetView
+from flybench.core.errors import FlybenchError
 from flybench.engine.base import DraftPass, Drawn, Judge, ReadPass, upload
 from flybench.engine.eager.growing import growing_cache
 from flybench.engine.eager.thin import thin_products

@@ -14,7 +14,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from flybench.config import ModelRef
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.eagle3.head import Eagle3Head, HeadConfig
 from flybench.engine.eagle3.layout import head_config
 from flybench.engine.loading.source import MODEL_FILES, Source, fingerprint, local_folder, locate

@@ -17,7 +17,7 @@ from typing import Any
 from torch import Tensor
 from transformers import LlamaConfig, PretrainedConfig
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.eagle3.head import HeadConfig
 
 NESTED = "eagle3"

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 
 class Taps:

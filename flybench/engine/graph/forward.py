@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from flybench.core import RowStatistics, TargetView
+from flybench.core.drafts import RowStatistics, TargetView
 from flybench.engine.eagle3.taps import joined
 from flybench.engine.graph.layers import Cursor, install
 from flybench.engine.kernels.rows import row_statistics

@@ -10,7 +10,7 @@ import torch.distributed as dist
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.base import DraftPass, Drawn, ReadPass, upload
 from flybench.engine.eagle3.taps import Taps, joined
 from flybench.engine.graph.capture import capture

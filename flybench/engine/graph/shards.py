@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 from transformers import PreTrainedModel
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.distributed import rank, world_size
 from flybench.engine.cost.footprint import head_width
 

@@ -10,7 +10,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from flybench.core import Draft, TargetView, Verdict
+from flybench.core.drafts import Draft, TargetView
+from flybench.core.verdicts import Verdict
 from flybench.engine.base import Judge
 from flybench.engine.graph.capture import capture, compiles
 from flybench.engine.graph.model import GraphModel
@@ -93,7 +94,7 @@ class CapturedJudge:
                 found.accepted,
                 found.path,
                 found.next_token,
-                found.fates,
+                found.outcomes,
                 None,
                 found.traces,
                 found.pack(draft, view),

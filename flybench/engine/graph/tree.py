@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from flybench.core import Branches, Draft, TargetView
+from flybench.core.drafts import Branches, Draft, TargetView
 from flybench.engine.base import upload
 from flybench.engine.graph.model import GraphModel
 

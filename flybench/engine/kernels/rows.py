@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from flybench.core import RowStatistics
+from flybench.core.drafts import RowStatistics
 
 
 def row_statistics(logits: Tensor) -> RowStatistics:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.loading.cache import cache_root, file_sha256
 
 # Raised whenever the copy that `converted` writes changes, so that old copies are not read.

@@ -18,7 +18,7 @@ from transformers import (
 )
 
 from flybench.config import ModelConfig, ModelRef
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.drafters.borrowed import OwnLayers, borrows, read_layers
 from flybench.engine.drafters.layer_skip import kept_layers
 from flybench.engine.drafters.trimmed import frequent_ids

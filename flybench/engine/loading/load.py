@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 from transformers.distributed.configuration_utils import DistributedConfig
 
 from flybench.config import EngineConfig
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.base import CachedModel, Target
 from flybench.engine.cost.footprint import Footprint, footprint
 from flybench.engine.drafters.borrowed import borrow

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from transformers import PreTrainedTokenizerBase
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 
 def check_same_tokens(target: PreTrainedTokenizerBase, draft: PreTrainedTokenizerBase) -> None:

@@ -9,7 +9,7 @@ from typing import Protocol
 import torch
 
 from flybench.config import EngineConfig, ModelRef
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.distributed import local_rank, world_size
 from flybench.engine.drafters.borrowed import OwnLayers
 from flybench.measure.clock import computes_natively, physical_cores

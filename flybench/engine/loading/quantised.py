@@ -12,7 +12,7 @@ from typing import Any
 from transformers import BitsAndBytesConfig, PretrainedConfig, TorchAoConfig
 
 from flybench.config import ModelRef
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 PACKAGES = {"int8": "torchao", "int4": "torchao", "nf4": "bitsandbytes"}
 

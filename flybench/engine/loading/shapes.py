@@ -12,7 +12,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
 
 from flybench.config.checks import suggestion
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.graph.shards import shard
 
 LLAMA: dict[str, Any] = {

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from flybench.config import ModelRef
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.loading.cache import file_sha256
 from flybench.engine.loading.conversion import converted
 

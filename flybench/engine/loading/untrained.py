@@ -9,7 +9,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
 
 from flybench.config import EngineConfig, ModelRef
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.drafters.borrowed import OwnLayers
 from flybench.engine.graph.support import refusal, windowed
 from flybench.engine.loading.description import borrowed_layers, read_with

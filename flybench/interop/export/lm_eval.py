@@ -24,7 +24,8 @@ from lm_eval.utils import hash_string
 from tqdm import tqdm
 
 from flybench.config.checks import named
-from flybench.core import FlybenchError, Record, Score
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Record, Score
 from flybench.interop.export.rows import clean
 from flybench.metrics.frames import methods_of, sample_frame
 from flybench.metrics.stats import ratio

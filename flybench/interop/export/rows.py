@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
+import msgspec
 from datasets import Features, Value
 
-from flybench.core import Generation, Record, Score
+from flybench.core.samples import Generation, Record, Score
 from flybench.records.folder import RunFolder
 from flybench.report.run import CachedFolder
 
@@ -87,9 +87,9 @@ def _row(record: Record, score: Score | None) -> dict[str, Any]:
 
 
 def _turn(turn: Generation) -> dict[str, Any]:
-    row = asdict(turn)
-    for token in row["loosened"]:
-        token |= token.pop("opinion")
+    row: dict[str, Any] = msgspec.to_builtins(turn)
+    for token, classified in zip(row["loosened"], turn.loose_tokens, strict=True):
+        token |= token.pop("opinion") | {"kind": turn.token_class(classified)}
     return row
 
 

@@ -12,15 +12,16 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 from tqdm import tqdm
 
-from flybench.core import FlybenchError, Generation, Message, Prompt
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Generation, Message, Prompt
 from flybench.decode import Decoder
 from flybench.engine.loading.placement import engine_label, use_threads
 from flybench.interop.lm_eval_model.requests import config_of, prompts_of
 from flybench.records.jsonl import append_line, record_line
 from flybench.run.generate import answer, converse
 from flybench.run.runner import WARMUP_TOKENS
-from flybench.run.session import Loaded
-from flybench.run.setup import choose_machinery
+from flybench.run.session import Session
+from flybench.run.setup import choose_models
 from flybench.tasks.chat import Chat
 
 NAME = "flybench"
@@ -54,9 +55,9 @@ class FlybenchLM(LM):  # type: ignore[misc]
             raise FlybenchError(f"records={records} is in no folder that exists: make it first.")
         config = config_of(settings, device)
         use_threads(config.engine)
-        self._machinery = choose_machinery(config)
+        self._machinery = choose_models(config)
         self.tokenizer = self._machinery.target.tokenizer
-        self._loaded: tuple[int, Loaded] | None = None
+        self._loaded: tuple[int, Session] | None = None
         self._answers: list[Generation] = []
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
@@ -144,7 +145,7 @@ class FlybenchLM(LM):  # type: ignore[misc]
             longest = max(longest, own.reach(prompt, tokens))
         if self._loaded is None or self._loaded[0] < longest:
             self._loaded = None  # the memory is free before it is taken again
-            self._loaded = longest, Loaded.of(own, longest)
+            self._loaded = longest, Session.of(own, longest)
         decoder = self._loaded[1].decoder(own.config.method, own.config.sampling.rule())
         for prompt in prompts[: own.config.warmup]:
             most = min(prompt.max_new_tokens, WARMUP_TOKENS)

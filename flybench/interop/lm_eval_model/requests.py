@@ -12,7 +12,8 @@ from lm_eval.models.utils import normalize_gen_kwargs
 
 from flybench.config import RunConfig
 from flybench.config.compose import cells, parse_request
-from flybench.core import FlybenchError, Prompt
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Prompt
 from flybench.sampling import Sampling
 
 DEVICE = "cuda:0"  # what lm-eval passes when nobody chose one

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from flybench.report.figures.acceptance import lengths, positions
 from flybench.report.figures.divergence import divergence
-from flybench.report.figures.fates import entropies, fates
 from flybench.report.figures.grid import grids
+from flybench.report.figures.outcomes import entropies, outcomes
 from flybench.report.figures.pareto import pareto
 from flybench.report.figures.series import Looks, looks
 from flybench.report.figures.time import phases, taus
@@ -18,7 +18,7 @@ Figure = Callable[[Group, Looks], Plot | None]
 FIGURES: dict[str, tuple[Figure, ...]] = {
     "verdict": (pareto,),
     "time": (phases, taus),
-    "why": (lengths, positions, fates, entropies),
+    "why": (lengths, positions, outcomes, entropies),
     "words": (divergence,),
 }
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from flybench.core import HIGHEST
-from flybench.metrics.judge import Outcomes
+from flybench.core.judgements import HIGHEST
+from flybench.metrics.judge import PairwiseCounts
 from flybench.report.findings.finding import INTERVAL, OPEN, TOO_SMALL, Finding
 from flybench.report.group import Group
 from flybench.report.run import Arm, Run
@@ -60,7 +60,7 @@ def _comparison(arm: Arm) -> str:
     row = arm.row
     if row["pairwise"] is None:
         return ""
-    found = Outcomes(*row["pairwise"])
+    found = PairwiseCounts(*row["pairwise"])
     low, high = (percent(end) for end in row["win_rate_ci"])
     text = (
         f" Of {sum(found)} compared pairs the judge prefers {arm.method} in {found.wins}, AR in "

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flybench.core import Loosened
+from flybench.metrics.frames import ClassifiedToken
 from flybench.report.run import Arm, Run
 from flybench.report.tables.table import Cell, Column, Table
 from flybench.text import number
@@ -38,22 +38,22 @@ def _table(run: Run, arm: Arm, sign: int, right: str) -> Table | None:
         Column("entropy", "nats"),
     ]
     rows = [
-        _row(str(sample), token)
+        _row(str(sample), each)
         for sample, found in flipped["before_fact"].items()
-        for token in found
+        for each in found
     ]
     title = f"{arm.label}: loose tokens before a fact that only {right} got right"
     return Table(title, columns, rows) if rows else None
 
 
-def _row(sample: str, token: Loosened) -> list[Cell]:
-    opinion = token.opinion
+def _row(sample: str, each: ClassifiedToken) -> list[Cell]:
+    token, statistics = each.token, each.token.statistics
     return [
         Cell(sample),
-        *(Cell(f"“{text}”", kind="message") for text in (token.text, token.preferred_text)),
-        Cell(token.kind),
-        Cell(number(token.place, 0)),
-        *(Cell(number(p, 1, 100)) for p in (opinion.probability, opinion.max_probability)),
-        Cell(number(opinion.rank, 0)),
-        Cell(number(opinion.entropy)),
+        *(Cell(f"“{text}”", kind="message") for text in (token.text, token.top1_text)),
+        Cell(each.kind),
+        Cell(number(token.index, 0)),
+        *(Cell(number(p, 1, 100)) for p in (statistics.probability, statistics.max_probability)),
+        Cell(number(statistics.rank, 0)),
+        Cell(number(statistics.entropy)),
     ]

@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from flybench.core import HIGHEST, Record
+from flybench.core.judgements import HIGHEST
+from flybench.core.samples import Record
 from flybench.metrics.divergence import TIE_MARGIN, partings
 from flybench.metrics.stats import ratio
 from flybench.report.run import Arm, Run

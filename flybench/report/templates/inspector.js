@@ -5,7 +5,7 @@
 const ROW = 44; // pixels, the height of a sample in the list
 const SPARE = 6; // rows drawn above and below what is seen
 const BREAK = "\x1f";
-const FATES = {
+const OUTCOMES = {
   e: ["exact", "drafted, and the target's own choice"],
   l: ["loose", "drafted, not the target's choice, kept by the loose rule"],
   s: ["stochastic", "drafted, and kept by rejection sampling"],
@@ -169,7 +169,7 @@ async function open() {
 function facts(row, own, ar) {
   const parts = [row.category, `τ ${(row.tokens / Math.max(1, own.rounds.length || row.tokens)).toFixed(2)}`, `${row.loose ?? 0} loose`];
   if (!ar || row.arm.baseline) return parts.join(" · ");
-  const rate = (own.fates.length / own.decoding) / (ar.fates.length / ar.decoding);
+  const rate = (own.outcomes.length / own.decoding) / (ar.outcomes.length / ar.decoding);
   parts.push(`speed-up ${rate.toFixed(2)} × (tokens/s), ${(ar.seconds / own.seconds).toFixed(2)} × (to answer)`);
   parts.push(row.place === null ? "the same tokens as AR's" : `parts from AR at token ${row.place}`);
   return parts.join(" · ");
@@ -180,8 +180,8 @@ function drawAnswer(name, label, answer, row, right) {
   box.parentElement.hidden = answer === null;
   if (answer === null) return box.replaceChildren();
   const verdict = right === null ? "" : right === 1 ? ", right" : right === 0 ? ", wrong" : `, scored ${right}`;
-  at(`${name}-title`).textContent = `${label}: ${answer.fates.length} tokens, ${answer.seconds.toFixed(2)} s, ended by ${answer.finish}${verdict}`;
-  const pieces = answer.pieces === null ? [...answer.fates].map((letter) => ("ep".includes(letter) ? "·" : letter)) : answer.pieces.split(BREAK);
+  at(`${name}-title`).textContent = `${label}: ${answer.outcomes.length} tokens, ${answer.seconds.toFixed(2)} s, ended by ${answer.finish}${verdict}`;
+  const pieces = answer.pieces === null ? [...answer.outcomes].map((letter) => ("ep".includes(letter) ? "·" : letter)) : answer.pieces.split(BREAK);
   const tokens = pieces.map((piece, place) => tokenElement(piece, place, answer, row.place));
   box.replaceChildren(...tokens);
   tokens[0].tabIndex = 0;
@@ -203,7 +203,7 @@ function wholeText(answer) {
 }
 
 function tokenElement(piece, place, answer, parting) {
-  const [name] = FATES[answer.fates[place]];
+  const [name] = OUTCOMES[answer.outcomes[place]];
   const token = element("span", `token ${name}`, piece);
   if (place === parting) token.classList.add("parting");
   else if (answer.turns.includes(place)) token.classList.add("turn");
@@ -220,8 +220,8 @@ function spoken(piece) {
 }
 
 function drawLegend(answer) {
-  const counts = Map.groupBy(answer.fates, (letter) => letter);
-  at("legend").replaceChildren(...Object.entries(FATES).filter(([letter]) => counts.has(letter)).map(([letter, [name, meaning]]) => {
+  const counts = Map.groupBy(answer.outcomes, (letter) => letter);
+  at("legend").replaceChildren(...Object.entries(OUTCOMES).filter(([letter]) => counts.has(letter)).map(([letter, [name, meaning]]) => {
     const entry = element("li", "");
     entry.append(element("span", `token ${name}`, name), ` ${counts.get(letter).length}: ${meaning}`);
     return entry;
@@ -238,19 +238,19 @@ function pointAt(box, token) {
   const list = element("dl", "");
   for (const [term, value] of known(answer, place)) list.append(element("dt", "", term), element("dd", "", value));
   const text = answer.pieces === null ? answer.loose.find(([at]) => at === place)?.[7] ?? "" : token.textContent;
-  const [name, meaning] = FATES[answer.fates[place]];
+  const [name, meaning] = OUTCOMES[answer.outcomes[place]];
   const head = element("div", "");
   head.append(element("span", "text", text.replaceAll("\n", "⏎")), ` ${name}: ${meaning}`);
   at("token").replaceChildren(head, list);
 }
 
 function known(answer, place) {
-  const found = [["place", `token ${place} of ${answer.fates.length} (the first is 0)${roundOf(answer, place)}`]];
+  const found = [["place", `token ${place} of ${answer.outcomes.length} (the first is 0)${roundOf(answer, place)}`]];
   const loose = answer.loose.find(([at]) => at === place);
   if (loose) found.push(...opinion(loose, answer.row.arm.rule));
-  else if (answer.fates[place] !== "s") found.push(["the target chose", `this token${drawn(answer)}`]);
+  else if (answer.outcomes[place] !== "s") found.push(["the target chose", `this token${drawn(answer)}`]);
   const rule = answer.row.arm.rule;
-  if (answer.fates[place] === "w" && rule.window) found.push(["window", `${rule.window} tokens, a mismatch among them`]);
+  if (answer.outcomes[place] === "w" && rule.window) found.push(["window", `${rule.window} tokens, a mismatch among them`]);
   const gap = (answer.margins.charCodeAt(place) - 48) / state.index.step;
   found.push(["top-2 gap of the target", `${gap >= 255 / state.index.step ? "≥ " : ""}${gap} in logits, to the nearest 1/${state.index.step}`]);
   if (!loose) found.push(["probability, rank, entropy", "recorded of loose tokens alone"]);
@@ -303,7 +303,7 @@ function lineAway(tokens, place, step) {
 
 function markedAway(box, place, step) {
   for (let next = place + step; next >= 0 && next < box.children.length; next += step) {
-    if (!"ep".includes(box.answer.fates[next])) return next;
+    if (!"ep".includes(box.answer.outcomes[next])) return next;
   }
   return place;
 }

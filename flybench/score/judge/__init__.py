@@ -10,7 +10,8 @@ nobody has asked before, and grades.py makes scores of the verdicts.
 from __future__ import annotations
 
 from flybench.config import JudgeConfig, RunConfig
-from flybench.core import FlybenchError, Prompt
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Prompt
 from flybench.score.judge.base import Judge
 from flybench.score.judge.endpoint import EndpointJudge
 from flybench.score.judge.references import with_references

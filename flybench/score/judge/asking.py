@@ -10,12 +10,12 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import replace
 
+from msgspec import structs
 from tqdm import tqdm
 
 from flybench.config import JudgeConfig
-from flybench.core import Judgement
+from flybench.core.judgements import Judgement
 from flybench.records.folder import JUDGEMENTS, RunFolder
 from flybench.score.judge.base import CallFailed, Judge, Reply
 from flybench.score.judge.cache import remember, remembered
@@ -101,8 +101,8 @@ def _keep(
             order=question.order,
         )
         if isinstance(reply, CallFailed):
-            folder.append(replace(blank, error=str(reply)))
+            folder.append(structs.replace(blank, error=str(reply)))
             continue
         verdict = read_verdict(question.kind, reply)
         cost = config.cost(reply.tokens_in, reply.tokens_out)
-        folder.append(replace(blank, verdict=verdict, cost=cost, **reply._asdict()))
+        folder.append(structs.replace(blank, verdict=verdict, cost=cost, **reply._asdict()))

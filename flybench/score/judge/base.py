@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from flybench.config import digest
-from flybench.core import Message
+from flybench.core.samples import Message
 
 Messages = tuple[Message, ...]
 

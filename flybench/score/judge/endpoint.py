@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from flybench.config import JudgeConfig
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.score.judge.base import CallFailed, Messages, Reply, checked
 
 if TYPE_CHECKING:

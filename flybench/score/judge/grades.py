@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from flybench.config import BASELINE
-from flybench.core import AGREEMENT, HIGHEST, PAIRWISE, Judgement, Record, Score
+from flybench.core.judgements import AGREEMENT, HIGHEST, Judgement
+from flybench.core.samples import PAIRWISE, Record, Score
 from flybench.records.folder import Key
 from flybench.score.judge.questions import Question, alike
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from flybench.config import EngineConfig, JudgeConfig, ModelRef
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.decode import Decoder, StopRule
 from flybench.engine.loading.description import ModelInfo, describe
 from flybench.engine.loading.load import load_pair

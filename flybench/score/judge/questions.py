@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from flybench.config import BASELINE
-from flybench.core import Prompt, Record
 from flybench.core.judgements import JudgementKind, Order
+from flybench.core.samples import Prompt, Record
 from flybench.records.folder import Key
 from flybench.score.judge.base import Messages, key_of
 from flybench.score.judge.prompts import Exchange, grade_prompt, pair_prompt

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from flybench.config import RunConfig
-from flybench.core import FlybenchError, Prompt
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Prompt
 from flybench.tasks.sources import read_rows
 
 FOLDER = "reference_answer"

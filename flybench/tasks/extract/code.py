@@ -25,16 +25,16 @@ def program_in(text: str, name: str) -> str | None:
     wrote. Where none parses, the first that begins to define it, such as one cut at the cap.
     """
     lines = text.lstrip("\ufeff").splitlines()
-    begun = re.compile(rf"^[ \t]*(?:async[ \t]+)?def[ \t]+{re.escape(name)}\b", re.MULTILINE)
+    header = re.compile(rf"^[ \t]*(?:async[ \t]+)?def[ \t]+{re.escape(name)}\b", re.MULTILINE)
     whole, torn = [], []
     for candidates in _blocks(lines):
         fitting = [block for block in candidates if _defines(block, name)]
         whole += fitting[:1]
-        torn += [block for block in candidates[:1] if begun.search(block)]
+        torn += [block for block in candidates[:1] if header.search(block)]
     if whole or torn:
         return whole[-1] if whole else torn[0]
-    bare = _bare(lines, name, begun)
-    found = begun.search(text)
+    bare = _bare(lines, name, header)
+    found = header.search(text)
     return bare if bare or not found else text[found.start() :]
 
 
@@ -62,9 +62,9 @@ def _block(lines: list[str], quoted: bool) -> str:
     return textwrap.dedent("".join(f"{line}\n" for line in own))
 
 
-def _bare(lines: list[str], name: str, begun: re.Pattern[str]) -> str | None:
+def _bare(lines: list[str], name: str, header: re.Pattern[str]) -> str | None:
     """The longest run of lines around a definition that is Python, imports and helpers with it."""
-    places = [number for number, line in enumerate(lines[:LONGEST]) if begun.match(line)]
+    places = [number for number, line in enumerate(lines[:LONGEST]) if header.match(line)]
     for place in reversed(places):
         ends = range(min(len(lines), place + LONGEST), place, -1)
         end = next((end for end in ends if _parsed(_block(lines[place:end], False))), None)

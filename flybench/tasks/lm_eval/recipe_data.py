@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flybench.config import TaskConfig
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 
 READERS = {".jsonl": "json", ".json": "json", ".parquet": "parquet", ".csv": "csv", ".tsv": "csv"}
 SPLITS = ("training_split", "validation_split", "test_split", "fewshot_split")

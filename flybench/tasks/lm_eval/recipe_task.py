@@ -11,7 +11,8 @@ from itertools import islice
 from typing import Any
 
 from flybench.config import TaskConfig, digest
-from flybench.core import FlybenchError, Message, Prompt
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Message, Prompt
 from flybench.tasks.base import Judged, RowTask
 from flybench.tasks.lm_eval.recipes import load_recipe, shots
 from flybench.tasks.sources import by_id

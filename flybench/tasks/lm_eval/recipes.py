@@ -15,7 +15,7 @@ from typing import Any
 
 from flybench.config import TaskConfig
 from flybench.config.checks import suggestion
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.tasks.lm_eval.recipe_data import own_data
 
 SHOWN = 12  # members of a group that a message names

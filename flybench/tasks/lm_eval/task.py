@@ -11,7 +11,8 @@ from typing import Any
 
 from flybench.config import TaskConfig
 from flybench.config.checks import suggestion
-from flybench.core import FlybenchError, Record, Score
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Record, Score
 from flybench.tasks.base import row_of
 from flybench.tasks.lm_eval.recipe_task import RecipeTask
 

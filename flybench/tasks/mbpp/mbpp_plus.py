@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flybench.config import TaskConfig
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.tasks.mbpp import plus_check
 from flybench.tasks.mbpp.mbpp import entry_point
 from flybench.tasks.mbpp.plus_inputs import as_python

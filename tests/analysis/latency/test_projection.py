@@ -12,7 +12,7 @@ import pytest
 
 from flybench.analysis.latency.costs import measured_costs, read_costs, recorded_costs
 from flybench.analysis.latency.projection import project, projection, same_model
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.metrics.frames import round_frame
 from flybench.records.folder import RunFolder
 from tests.reference import hand_built

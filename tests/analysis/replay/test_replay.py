@@ -20,7 +20,8 @@ from flybench.analysis.replay.walk import walk
 from flybench.cli.main import main
 from flybench.config import MethodConfig, RunConfig, VerifyConfig
 from flybench.config.compose import cells, parse_request
-from flybench.core import FATE_CODES, FlybenchError
+from flybench.core.errors import FlybenchError
+from flybench.core.outcomes import OUTCOME_CODES
 from flybench.metrics.frames import round_frame
 from flybench.records.folder import RunFolder
 from flybench.run.plan import make_plan
@@ -74,15 +75,18 @@ def rounds_of(folder: RunFolder, method: MethodConfig) -> list[tuple[int, int, i
     continued = Continued(read_rows(folder, config.method.name, config.method.k, None))
     found = walk(continued, continued.drafts(method.k), method)
     assert not found.guessed.any() or method != config.method
-    fates = ["".join(FATE_CODES[fate] for fate in row) for row in found.fates]
+    outcomes = ["".join(OUTCOME_CODES[outcome] for outcome in row) for row in found.outcomes]
     counts = zip(found.drafted, found.accepted, found.loose, found.emitted, strict=True)
-    return [(*map(int, count), fate[: count[0]]) for count, fate in zip(counts, fates, strict=True)]
+    return [
+        (*map(int, count), outcome[: count[0]])
+        for count, outcome in zip(counts, outcomes, strict=True)
+    ]
 
 
 def recorded_rounds(folder: RunFolder, method: str) -> list[tuple[int, int, int, int, str]]:
     frame = round_frame(folder, method)
     return list(
-        frame[["drafted", "accepted", "loose", "emitted", "fates"]].itertuples(
+        frame[["drafted", "accepted", "loose", "emitted", "outcomes"]].itertuples(
             index=False, name=None
         )
     )
@@ -93,7 +97,7 @@ def test_the_recorded_setting_gives_the_recorded_rounds(settings: Sequence[str])
     folder = run(*settings, TRACED)
     method = recorded_config(folder).method
     rounds = recorded_rounds(folder, method.name)
-    assert len({fates for *_, fates in rounds}) > 1
+    assert len({outcomes for *_, outcomes in rounds}) > 1
     assert rounds_of(folder, method) == rounds
     table = replay([folder], [method])
     assert table["tau"].item() == sum(r[3] for r in rounds) / len(rounds)

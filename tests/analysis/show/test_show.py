@@ -5,17 +5,17 @@ from __future__ import annotations
 import io
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from transformers import PreTrainedTokenizerFast
 
 from flybench.analysis.show.answer import Arm, answer
 from flybench.analysis.show.paint import coloured
 from flybench.cli.main import main
-from flybench.core import Generation, Loosened, Opinion, Record, Round, Score
+from flybench.core.samples import Generation, LooseToken, Record, Round, Score, TargetStatistics
 from flybench.records.folder import RunFolder
 from flybench.records.token_texts import PIECES, Vocabulary, write_pieces
 from tests.report.synthetic import PROVENANCE, write_run
@@ -37,8 +37,8 @@ def folder(tmp_path: Path, tokenizer: PreTrainedTokenizerFast) -> RunFolder:
     run.write("config.yaml", "model: tiny\n")
     run.write_json("provenance.json", PROVENANCE)
     rounds = (Round(5, 2, 1, 3, "elg..", 0.0, 0.1, 0.0), Round(4, 3, 0, 4, "eeew", 0.0, 0.1, 0.0))
-    loose = Loosened(1, Opinion(3, 0.25, 0.5, 2, 1.5), "7", "0", 1)
-    own = replace(spoken(tokenizer, "17 cats", *rounds), loosened=[loose])
+    loose = LooseToken(1, TargetStatistics(3, 0.25, 0.5, 2, 1.5), "7", "0", 1)
+    own = structs.replace(spoken(tokenizer, "17 cats", *rounds), loose_tokens=[loose])
     for method, turn in (("ar", spoken(tokenizer, "10 cats")), ("fly", own)):
         run.append(Record("sums/1", method, "math", 0, "0" * 64, [turn]))
     write_pieces(run, tokenizer.decode)
@@ -76,10 +76,10 @@ def test_nothing_acts_on_the_terminal(
     tokenizer: PreTrainedTokenizerFast, colour: bool, spelled: bool
 ) -> None:
     """The only escapes are our own colours, whatever the model, the data and the scorer say."""
-    loose = Loosened(0, Opinion(3, 0.25, 0.5, 2, 1.5), EVIL[:2], EVIL, 0)
+    loose = LooseToken(0, TargetStatistics(3, 0.25, 0.5, 2, 1.5), EVIL[:2], EVIL, 0)
     count = len(tokenizer.encode(EVIL, add_special_tokens=False))
     rounds = Round(count, count - 1, 1, count, "l" + "e" * (count - 2) + "g", 0.0, 0.1, 0.0)
-    own = replace(spoken(tokenizer, EVIL, rounds), loosened=[loose])
+    own = structs.replace(spoken(tokenizer, EVIL, rounds), loose_tokens=[loose])
     arm = Arm(Record(EVIL, EVIL, EVIL, 0, "", [own]), Score(EVIL, EVIL, 0.0, {}, EVIL, EVIL))
     plain = Arm(Record(EVIL, "ar", EVIL, 0, "", [spoken(tokenizer, "x" + EVIL)]), None)
     failed = Arm(Record(EVIL, EVIL, EVIL, 0, "", error=EVIL), None)

@@ -42,15 +42,15 @@ def test_every_class_has_a_weight() -> None:
     assert set(WEIGHTS) == set(CLASSES)
 
 
-@pytest.mark.parametrize(("kept", "preferred", "weight"), [("7", "8", 1.0), ("the", "a", 0.1)])
-def test_a_loose_token_weighs_by_its_class(kept: str, preferred: str, weight: float) -> None:
-    words = {1: kept, 2: preferred}
+@pytest.mark.parametrize(("kept", "top1", "weight"), [("7", "8", 1.0), ("the", "a", 0.1)])
+def test_a_loose_token_weighs_by_its_class(kept: str, top1: str, weight: float) -> None:
+    words = {1: kept, 2: top1}
     rows: Any = SimpleNamespace(
         token=np.array([1, 1, 1]), choice=np.array([2, 2, 2]), answers=[None] * 4
     )
     rounds: Any = SimpleNamespace(
         emitted=np.array([60, 40]),
-        loosened=np.array([0, 2]),
+        loose_tokens=np.array([0, 2]),
         loosened_at=np.array([3, 8]),
         loosened_in=np.array([0, 1]),
     )

@@ -12,7 +12,7 @@ from flybench.analysis.tune.settings import EXACT, TuneSettings, told
 from flybench.cli.main import main
 from flybench.config import MethodConfig, VerifyConfig
 from flybench.config.compose import cells, parse_request
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from tests.reference.toys import assert_one_sentence
 
 SMALL = TuneSettings(rule=("official",), theta=(0.1, 0.3), window=(2, 6), k=(4, 8))

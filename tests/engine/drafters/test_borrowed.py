@@ -13,7 +13,7 @@ from transformers import PreTrainedModel
 
 from flybench.analysis.latency.pair import load_costed
 from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelConfig, ModelRef
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.decode import StopRule
 from flybench.engine.drafters.borrowed import borrow, borrows, read_layers, save_layers
 from flybench.engine.drafters.layer_skip import with_layers

@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.drafters.layer_skip import without_layers
 from flybench.engine.eager.model import EagerModel
 from flybench.engine.loading.random_models import random_model

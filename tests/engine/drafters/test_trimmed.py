@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelConfig, ModelRef
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.decode import StopRule
 from flybench.engine.cost.footprint import footprint
 from flybench.engine.drafters.trimmed import frequent_ids, trim_output

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from flybench.core import Branches, Draft, FlybenchError
+from flybench.core.drafts import Branches, Draft
+from flybench.core.errors import FlybenchError
 from flybench.engine.eager import model as eager
 from flybench.engine.eager.model import EagerModel, EagerTarget
 from tests.reference import toys

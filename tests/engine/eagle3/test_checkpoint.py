@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.draft.eagle3 import Eagle3Drafter, Shape
 from flybench.engine.eagle3.checkpoint import find_head, load_head, save_head
 from flybench.engine.eagle3.head import Eagle3Head

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
-from flybench.core import Generation
+from flybench.core.samples import Generation
 from flybench.decode import StopRule
 from flybench.engine.eager.model import EagerTarget
 from flybench.engine.graph import layers
@@ -64,7 +64,7 @@ def test_graph_and_eager_agree_token_for_token(
     stop = StopRule(frozenset(), 36)
     eager, graph = both(arch, pair, method, sampling, prompt_ids, stop)
     assert graph.ids == eager.ids
-    assert [r.fates for r in graph.rounds] == [r.fates for r in eager.rounds]
+    assert [r.outcomes for r in graph.rounds] == [r.outcomes for r in eager.rounds]
     assert graph.margins == pytest.approx(eager.margins, abs=1e-3)
 
 
@@ -91,7 +91,7 @@ def test_methods_of_different_lengths_share_a_model(arch: str, prompt_ids: list[
     for method, decoder in zip(methods, together, strict=True):
         alone = build_decoder(method, GraphTarget(toys.graph(arch)), draft, Sampling())
         expected, found = (each.decode(prompt_ids, stop) for each in (alone, decoder))
-        assert [r.fates for r in found.rounds] == [r.fates for r in expected.rounds]
+        assert [r.outcomes for r in found.rounds] == [r.outcomes for r in expected.rounds]
         assert found.ids == expected.ids
 
 
@@ -104,7 +104,7 @@ def test_the_same_prompt_costs_and_answers_the_same_twice(
         decoder.decode(ids, stop, 3) for ids in (prompt_ids, prompt_ids[::-1], prompt_ids)
     )
     assert first.ids == second.ids
-    assert [r.fates for r in first.rounds] == [r.fates for r in second.rounds]
+    assert [r.outcomes for r in first.rounds] == [r.outcomes for r in second.rounds]
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from flybench.core import Draft, FlybenchError
+from flybench.core.drafts import Draft
+from flybench.core.errors import FlybenchError
 from flybench.engine.graph.capture import capture
 from flybench.engine.graph.linears import Part, ThinLinear, rewire_linears
 from flybench.engine.graph.target import GraphTarget

@@ -12,7 +12,7 @@ import torch
 from transformers import PreTrainedModel
 
 from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelRef, VerifyConfig
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.decode import StopRule
 from flybench.distributed import from_leader, rank
 from flybench.engine.cost.footprint import footprint

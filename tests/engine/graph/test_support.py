@@ -10,7 +10,7 @@ import torch
 from transformers import AutoConfig
 
 from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelRef
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.graph.support import FAMILIES, refusal
 from flybench.engine.loading.description import ModelInfo, describe
 from flybench.engine.loading.placement import choose_engine, engine_label

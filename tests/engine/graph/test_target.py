@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from flybench.core import Draft, RowStatistics, TargetView
+from flybench.core.drafts import Draft, RowStatistics, TargetView
 from flybench.engine.graph import target
 from flybench.engine.graph.target import CapturedJudge
 from flybench.sampling import Sampling

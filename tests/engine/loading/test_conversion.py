@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from flybench.config import EngineConfig, ModelConfig, ModelRef
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.loading import conversion
 from flybench.engine.loading.cache import file_sha256
 from flybench.engine.loading.description import describe, describe_pair

@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from flybench.config import EngineConfig, ModelConfig, ModelRef
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.loading import placement
 from flybench.engine.loading.description import describe, describe_pair
 from flybench.engine.loading.load import load_pair

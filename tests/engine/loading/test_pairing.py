@@ -6,7 +6,7 @@ import pytest
 from tokenizers import Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.loading.pairing import check_same_tokens, shared_vocab_size
 from flybench.engine.loading.random_models import byte_tokenizer
 from tests.reference.toys import assert_one_sentence

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from flybench.config import EngineConfig, ModelConfig, ModelRef
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.decode import StopRule
 from flybench.engine.loading import placement
 from flybench.engine.loading.description import describe, describe_pair

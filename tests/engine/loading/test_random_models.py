@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.loading.random_models import SPECIAL, random_model
 from tests.reference.toys import assert_one_sentence
 

@@ -9,7 +9,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from flybench.config.groups import conf_dir, read_yaml
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.loading.shapes import SHAPES, random_weights, shape_config
 from tests.reference.toys import assert_one_sentence
 

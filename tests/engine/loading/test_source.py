@@ -11,7 +11,7 @@ import huggingface_hub
 import pytest
 
 from flybench.config import ModelRef
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.loading.source import Source, fingerprint, local_folder, locate
 from tests.reference import toys
 

@@ -9,7 +9,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from flybench.config import EngineConfig, ModelRef
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.loading import untrained
 from flybench.engine.loading.untrained import architecture, fill
 from tests.reference import toys

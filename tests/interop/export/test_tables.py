@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 import pytest
 from datasets import load_dataset, load_from_disk
@@ -35,7 +35,7 @@ def assert_same(rows: list[dict[str, Any]], runs: list[RunFolder]) -> None:
             (turn,) = record.turns
             (kept,) = row["turns"]
             assert kept["ids"] == turn.ids
-            assert kept["rounds"] == [asdict(round_) for round_ in turn.rounds]
+            assert kept["rounds"] == [msgspec.to_builtins(round_) for round_ in turn.rounds]
             assert (kept["text"], kept["total_s"]) == (turn.text, turn.total_s)
             score = scores[sample, method]
             assert row["correct"] == score.correct

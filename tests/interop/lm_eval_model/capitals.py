@@ -13,9 +13,9 @@ import yaml
 from lm_eval.tasks import TaskManager
 
 from flybench.cli.main import main
-from flybench.core import Record
+from flybench.core.samples import Record
 from flybench.records.folder import RunFolder
-from flybench.records.jsonl import nouns, record_of
+from flybench.records.jsonl import read_jsonl
 
 SHOWN = {"Peru": "Lima", "Iran": "Tehran", "Spain": "Madrid"}
 ASKED = {"France": "Paris", "Italy": "Rome", "Mali": "Bamako", "Chile": "Santiago"}
@@ -82,4 +82,4 @@ class Capitals:
 
     def recorded(self) -> list[Record]:
         """What `records=` has kept of lm-eval's side."""
-        return list(nouns(self.records_file(), record_of))
+        return list(read_jsonl(self.records_file(), Record))

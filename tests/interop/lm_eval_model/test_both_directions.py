@@ -12,7 +12,7 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from flybench.cli.main import main
-from flybench.core import Record
+from flybench.core.samples import Record
 from flybench.interop.lm_eval_model.model import FlybenchLM
 from tests.interop.lm_eval_model.capitals import ASKED, Capitals, without_defaults
 

@@ -12,14 +12,15 @@ import torch
 from lm_eval.api.instance import Instance
 from tokenizers.processors import TemplateProcessing
 
-from flybench.core import FlybenchError, Generation, Prompt
+from flybench.core.errors import FlybenchError
+from flybench.core.samples import Generation, Prompt, Record
 from flybench.decode import Decoder
 from flybench.interop.lm_eval_model import model as model_module
 from flybench.interop.lm_eval_model.model import FlybenchLM
 from flybench.interop.lm_eval_model.requests import config_of
-from flybench.records.jsonl import nouns, record_of
+from flybench.records.jsonl import read_jsonl
 from flybench.run import generate as answer_module
-from flybench.run.setup import Machinery
+from flybench.run.setup import ModelSetup
 from tests.reference import toys
 
 SMALL: dict[str, Any] = {"model": "random", "method": "lookup"}
@@ -95,7 +96,7 @@ def test_settings_that_cannot_work_are_one_sentence(settings: dict[str, Any], sa
 def test_requests_that_contradict_are_refused_before_any_weight(
     monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], asked: dict[str, Any], said: str
 ) -> None:
-    monkeypatch.setattr(model_module, "Loaded", None)
+    monkeypatch.setattr(model_module, "Session", None)
     own = FlybenchLM(**(SMALL | settings))
     with pytest.raises(FlybenchError) as caught:
         own.generate_until([request("Hello"), request("Hello", 1, **asked)])
@@ -135,7 +136,7 @@ def test_prompts_begin_with_one_bos(tmp_path: Path) -> None:
     dressed = own.apply_chat_template([{"role": "user", "content": "Hello"}])
     assert dressed.startswith(bos)
     own.generate_until([request(dressed), request("Hello", 1)])
-    first, second = nouns(records, record_of)
+    first, second = read_jsonl(records, Record)
     bare = own.tokenizer.encode(dressed, add_special_tokens=False)
     assert first.turns[0].prompt_tokens == len(bare)
     assert bare.count(number) == 1
@@ -160,7 +161,7 @@ def test_stops_end_answers_and_repeats_differ(tmp_path: Path) -> None:
     own = FlybenchLM(records=str(records), **(SMALL | {"sampling": "t1"}))
     texts = own.generate_until([request("Hello", max_gen_toks=12)] * 2)
     assert texts[0] != texts[1]
-    assert [record.sample_id for record in nouns(records, record_of)] == ["toy/0", "toy/0#2"]
+    assert [record.sample_id for record in read_jsonl(records, Record)] == ["toy/0", "toy/0#2"]
     stop = texts[0][3]
     (cut,) = own.generate_until([request("Hello", until=["", stop], max_gen_toks=12)])
     assert cut == texts[0].partition(stop)[0]
@@ -171,7 +172,7 @@ def test_a_failure_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.Monkey
     own = FlybenchLM(records=str(records), warmup=0, **SMALL)
     converse = answer_module.converse
 
-    def failing(plan: Machinery, prompt: Prompt, decoder: Decoder, salt: str) -> list[Generation]:
+    def failing(plan: ModelSetup, prompt: Prompt, decoder: Decoder, salt: str) -> list[Generation]:
         if prompt.sample_id == "toy/1":
             raise torch.OutOfMemoryError("no room")
         return converse(plan, prompt, decoder, salt)
@@ -179,7 +180,7 @@ def test_a_failure_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(answer_module, "converse", failing)
     with pytest.raises(FlybenchError, match="toy/1 failed"):
         own.generate_until([request("Hello", number) for number in range(3)])
-    done, failed = nouns(records, record_of)
+    done, failed = read_jsonl(records, Record)
     assert done.turns
     assert failed.error == "OutOfMemoryError: no room"
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 from flybench.records.folder import RunFolder
 from flybench.report.findings.conclusion import Conclusion, conclusion
@@ -24,7 +25,9 @@ def alike(folder: RunFolder) -> RunFolder:
     for (sample, method), record in found.items():
         if method != "ar":
             ids = found[sample, "ar"].turns[0].ids
-            folder.append(replace(record, turns=[replace(record.turns[0], ids=ids)]))
+            folder.append(
+                structs.replace(record, turns=[structs.replace(record.turns[0], ids=ids)])
+            )
     return folder
 
 

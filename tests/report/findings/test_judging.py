@@ -19,7 +19,7 @@ GRADES = {"4": 9, "5": 7, "Four it is.": 8, "6": 2, "Hello.": 5}
 LOUD = "<b>Better</b>"
 
 
-def opinion(number: int, prompt: str) -> Answer:
+def statistics(number: int, prompt: str) -> Answer:
     """Prefers `4` to `Four it is.`, and cannot grade a greeting."""
     if "Verdict: X" in prompt:
         first = prompt.index("\n4\n") < prompt.index("Four it is.")
@@ -32,7 +32,7 @@ def opinion(number: int, prompt: str) -> Answer:
 def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     monkeypatch.setenv("FLYBENCH_CACHE", str(tmp_path / "cache"))
     folder = write_recorded(tmp_path / "run", write_questions(tmp_path / "mt"))
-    with endpoint(opinion) as server:
+    with endpoint(statistics) as server:
         where = ["judge=openai", "judge.model=toy", f"judge.base_url={server.base_url}"]
         prices = ["judge.input_price=10", "judge.output_price=100"]
         assert main(["score", str(folder.path), *where, *prices]) == 0

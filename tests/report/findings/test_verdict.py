@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from flybench.report.findings.verdict import Verdict, verdicts
 from flybench.report.run import load
@@ -80,8 +80,8 @@ def test_loops_are_warned_of(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", 40)
     for (sample, method), record in folder.records().items():
         if method == "fly" and sample.endswith("3"):
-            turn = replace(record.turns[0], ids=[5, 6] * 20)
-            folder.append(replace(record, turns=[turn]))
+            turn = structs.replace(record.turns[0], ids=[5, 6] * 20)
+            folder.append(structs.replace(record, turns=[turn]))
     [found] = verdicts(load([folder])[0])
     assert "It goes round in loops more than AR: " in words(found)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
-from flybench.core import CardState, Telemetry
+from msgspec import structs
+
+from flybench.core.samples import GpuState, Telemetry
 from flybench.report import write_report
 from flybench.report.findings.verdict import verdicts
 from flybench.report.group import groups
@@ -14,7 +15,7 @@ from flybench.report.tables.cards import cards
 from tests.reference import hand_built
 from tests.report.synthetic import write_run
 
-COOL = Telemetry([CardState(0, 1980, 2619, 600.0, 60, [], 8.0)])
+COOL = Telemetry([GpuState(0, 1980, 2619, 600.0, 60, [], 8.0)])
 HOT = hand_built.telemetry()["s1"]
 
 
@@ -31,7 +32,7 @@ def test_ranges_run_over_samples_and_cards(tmp_path: Path) -> None:
 
 
 def test_what_no_card_answered_is_a_dash(tmp_path: Path) -> None:
-    silent = Telemetry([CardState(0, None, None, None, None, None, None)])
+    silent = Telemetry([GpuState(0, None, None, None, None, None, None)])
     table = cards(*groups(load([write_run(tmp_path / "run", 2, telemetry=silent)])))
     assert table is not None
     assert [cell.text for cell in table.rows[0][1:]] == ["1", *["—"] * 7]
@@ -47,7 +48,7 @@ def test_throttling_is_said_beside_the_verdict(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", 3, telemetry=COOL)
     [quiet] = verdicts(load([folder])[0])
     assert not any("throttled" in note for note in quiet.notes)
-    folder.append(replace(folder.records()["sums/001", "fly"], telemetry=HOT))
+    folder.append(structs.replace(folder.records()["sums/001", "fly"], telemetry=HOT))
     [loud] = verdicts(load([folder])[0])
     [note] = [note for note in loud.notes if "throttled" in note]
     assert "(fly 1 of 3)" in note and "stay in every figure" in note

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
-from flybench.core import Loosened, Opinion
+from flybench.core.samples import LooseToken, TargetStatistics
 from flybench.records.folder import RunFolder
 from flybench.report import write_report
 from flybench.report.findings.verdict import verdicts
@@ -26,15 +26,15 @@ def folder(tmp_path: Path) -> RunFolder:
         if method != "fly":
             continue
         tokens = [
-            Loosened(3, Opinion(7, 0.125, 0.5, 2, 1.0), " 9", " 8" + HOSTILE, start=2),
-            Loosened(9, Opinion(7, 0.25, 0.5, 2, 1.0), " big", " large", start=15),
+            LooseToken(3, TargetStatistics(7, 0.125, 0.5, 2, 1.0), " 9", " 8" + HOSTILE, start=2),
+            LooseToken(9, TargetStatistics(7, 0.25, 0.5, 2, 1.0), " big", " large", start=15),
         ]
-        rounds = [replace(r, loose=0) for r in record.turns[0].rounds]
-        turn = replace(record.turns[0], text="It is 18, at last.", rounds=rounds)
+        rounds = [structs.replace(r, loose=0) for r in record.turns[0].rounds]
+        turn = structs.replace(record.turns[0], text="It is 18, at last.", rounds=rounds)
         if sample in ("sums/000", "sums/001"):
-            rounds[0] = replace(rounds[0], loose=2)
-            turn = replace(turn, loosened=tokens)
-        folder.append(replace(record, turns=[turn]))
+            rounds[0] = structs.replace(rounds[0], loose=2)
+            turn = structs.replace(turn, loose_tokens=tokens)
+        folder.append(structs.replace(record, turns=[turn]))
     return folder
 
 
@@ -53,7 +53,10 @@ def test_only_tokens_before_a_fact_that_ar_had_right(folder: RunFolder) -> None:
 def test_tokens_before_a_fact_that_was_won_are_told_too(folder: RunFolder) -> None:
     flipped = {("sums/000", "ar"): 0.0, ("sums/000", "fly"): 1.0}
     folder.write_scores(
-        [replace(score, correct=flipped.get(key, 1.0)) for key, score in folder.scores().items()]
+        [
+            structs.replace(score, correct=flipped.get(key, 1.0))
+            for key, score in folder.scores().items()
+        ]
     )
     [run] = load([folder])
     [arm] = run.compared

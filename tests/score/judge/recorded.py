@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
+from msgspec import structs
+
 from flybench.config.compose import cells, parse_request
-from flybench.core import Record
+from flybench.core.samples import Record
 from flybench.records.folder import RunFolder
 from flybench.run.provenance import write_config
 from flybench.tasks import build_task
@@ -53,7 +55,7 @@ def write_recorded(path: Path, data: Path, answers: Answers = ANSWERS) -> RunFol
     for method, samples in answers.items():
         for sample_id, texts in samples.items():
             turns = [
-                replace(generation(number, method, 2.0), text=text)
+                structs.replace(generation(number, method, 2.0), text=text)
                 for number, text in enumerate(texts)
             ]
             folder.append(Record(sample_id, method, "any", 0, "0" * 64, turns))

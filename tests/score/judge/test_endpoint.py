@@ -7,7 +7,7 @@ import json
 import pytest
 
 from flybench.config import JudgeConfig
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.score.judge.base import CallFailed, Reply
 from flybench.score.judge.endpoint import EndpointJudge
 from tests.reference.toys import assert_one_sentence

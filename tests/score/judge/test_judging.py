@@ -176,7 +176,7 @@ def test_a_killed_judging_goes_on_where_it_was(folder: RunFolder) -> None:
 
     with endpoint(slow) as server:
         where = ["judge=openai", "judge.model=toy", f"judge.base_url={server.base_url}"]
-        code = "import sys; from flybench.cli import main; sys.exit(main(sys.argv[1:]))"
+        code = "import sys; from flybench.cli.main import main; sys.exit(main(sys.argv[1:]))"
         command = [sys.executable, "-c", code, "score", str(folder.path), *where]
         process = subprocess.Popen([*command, "judge.concurrency=1"], env=os.environ.copy())
         deadline = time.monotonic() + 60

@@ -9,7 +9,7 @@ import pytest
 
 from flybench.config import RunConfig
 from flybench.config.compose import cells, parse_request
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.score.judge import check_judge, prompts_to_judge
 from flybench.score.judge.base import Messages
 from flybench.score.judge.prompts import Exchange, grade_prompt, pair_prompt

@@ -22,7 +22,7 @@ import pytest
 
 from flybench.cli.main import main
 from flybench.config import ModelRef
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.loading.source import local_folder, locate
 from flybench.records.folder import JUDGEMENTS, RunFolder
 from tests.score.judge.recorded import write_questions, write_recorded

@@ -12,7 +12,7 @@ import yaml
 from lm_eval.tasks import TaskManager
 
 from flybench.config import TaskConfig
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.engine.loading.random_models import byte_tokenizer
 from flybench.tasks.chat import Chat
 from flybench.tasks.lm_eval import recipes

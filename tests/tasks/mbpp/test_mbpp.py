@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flybench.config import TaskConfig
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.tasks.mbpp.mbpp import MbppTask, entry_point
 from tests.tasks.records import answered
 

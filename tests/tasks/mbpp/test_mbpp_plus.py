@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from flybench.config import TaskConfig
-from flybench.core import FlybenchError
+from flybench.core.errors import FlybenchError
 from flybench.tasks.mbpp import mbpp_plus
 from flybench.tasks.mbpp.mbpp_plus import MbppPlusTask
 from flybench.tasks.mbpp.plus_check import same

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flybench.core import Fate
+from flybench.core.outcomes import Outcome
 from flybench.metrics.stats import Floats
 from flybench.report.figures.series import Looks, left_out, overlaid
 from flybench.report.group import Group, with_rounds
@@ -13,29 +13,29 @@ from flybench.report.run import Arm
 from flybench.text import number, percent
 
 HUES = {
-    Fate.LOOSE: "orange",
-    Fate.GATE: "red",
-    Fate.WINDOW: "purple",
-    Fate.TAIL: "blue",
-    Fate.REJECTED: "grey",
+    Outcome.LOOSE: "orange",
+    Outcome.GATE: "red",
+    Outcome.WINDOW: "purple",
+    Outcome.TAIL: "blue",
+    Outcome.REJECTED: "grey",
 }
 BIN = 0.25  # nats
 
 
-def fates(group: Group, looks: Looks) -> Plot | None:
+def outcomes(group: Group, looks: Looks) -> Plot | None:
     """Mismatches by their fate, one bar a method, beside how many there are."""
     rates = {arm: mismatches(arm) for arm in with_rounds(group)}
     arms = [arm for arm, rate in rates.items() if sum(rate.values())]
-    seen = [fate for fate in HUES if any(rates[arm][fate] for arm in arms)]
+    seen = [outcome for outcome in HUES if any(rates[arm][outcome] for arm in arms)]
     if not arms:
         return None
     totals = {arm: sum(rates[arm].values()) for arm in arms}
 
     def draw(axes: Axes, theme: Theme) -> None:
         left = np.zeros(len(arms))
-        for fate in seen:
-            width = np.array([100 * rates[arm][fate] / totals[arm] for arm in arms])
-            hue, name = theme[HUES[fate]], fate.name.lower()
+        for outcome in seen:
+            width = np.array([100 * rates[arm][outcome] / totals[arm] for arm in arms])
+            hue, name = theme[HUES[outcome]], outcome.name.lower()
             bars = axes.barh(range(len(arms)), width, left=left, color=hue, label=name)
             left += width
         words = [number(totals[arm], 0, 1000) for arm in arms]
@@ -51,8 +51,8 @@ def fates(group: Group, looks: Looks) -> Plot | None:
         + ", ".join(f"{f.name.lower()} {percent(rates[arm][f] / totals[arm])}" for f in seen)
         for arm in arms
     )
-    loosest = max(arms, key=lambda arm: rates[arm][Fate.LOOSE] / totals[arm])
-    kept = rates[loosest][Fate.LOOSE] / totals[loosest]
+    loosest = max(arms, key=lambda arm: rates[arm][Outcome.LOOSE] / totals[arm])
+    kept = rates[loosest][Outcome.LOOSE] / totals[loosest]
     finding = f"{loosest.name} keeps {percent(kept)} of its mismatches."
     finding = finding if kept else "No method keeps a mismatch."
     return plot(
@@ -65,11 +65,11 @@ def fates(group: Group, looks: Looks) -> Plot | None:
     )
 
 
-def mismatches(arm: Arm) -> dict[Fate, float]:
+def mismatches(arm: Arm) -> dict[Outcome, float]:
     """Mismatches by fate, as shares of the judged tokens."""
-    letters = "".join(arm.rounds["fates"])
-    judged = len(letters) - letters.count(Fate.UNVISITED.code)
-    return {fate: letters.count(fate.code) / judged if judged else 0.0 for fate in HUES}
+    letters = "".join(arm.rounds["outcomes"])
+    judged = len(letters) - letters.count(Outcome.NOT_REACHED.code)
+    return {outcome: letters.count(outcome.code) / judged if judged else 0.0 for outcome in HUES}
 
 
 def entropies(group: Group, looks: Looks) -> Plot | None:
@@ -105,5 +105,5 @@ def entropies(group: Group, looks: Looks) -> Plot | None:
 
 def loose_entropies(arm: Arm) -> Floats:
     """The target's entropy at every loose token of an arm, in nats."""
-    loosened = (token for tokens in arm.samples["loosened"] for token in tokens)
-    return np.array([token.opinion.entropy for token in loosened])
+    loose = (each.token for tokens in arm.samples["loose_tokens"] for each in tokens)
+    return np.array([token.statistics.entropy for token in loose])

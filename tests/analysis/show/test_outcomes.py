@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec import structs
 
-from flybench.analysis.show.fates import BONUS, EXACT, KINDS, PLAIN, Kind, codes, kinds
-from flybench.core import Generation, Round
+from flybench.analysis.show.outcomes import BONUS, EXACT, KINDS, PLAIN, Kind, codes, kinds
+from flybench.core.samples import Generation, Round
 
 
-def round_(fates: str, accepted: int, emitted: int) -> Round:
-    loose = fates[:accepted].count("l")
-    return Round(len(fates), accepted, loose, emitted, fates, 0.0, 0.0, 0.0)
+def round_(outcomes: str, accepted: int, emitted: int) -> Round:
+    loose = outcomes[:accepted].count("l")
+    return Round(len(outcomes), accepted, loose, emitted, outcomes, 0.0, 0.0, 0.0)
 
 
 def answer(*rounds: Round) -> Generation:
@@ -45,7 +44,7 @@ def test_a_round(given: Round, expected: list[Kind], letters: str) -> None:
 def test_every_token_has_one_kind() -> None:
     whole = answer(round_("elg..", 2, 3), round_("", 0, 1), round_("eeee", 4, 5))
     assert len(kinds(whole)) == len(whole.ids)
-    assert kinds(replace(whole, rounds=[])) == []
+    assert kinds(structs.replace(whole, rounds=[])) == []
 
 
 def test_no_kind_is_told_by_colour_alone() -> None:
