@@ -14,11 +14,11 @@ from typing import Any
 
 import torch
 
-from flybench.config import DraftConfig, MethodConfig, VerifyConfig
+from flybench.config import EXACT, DraftConfig, MethodConfig, VerifyConfig
 from flybench.core.drafts import Draft, TargetView
 from flybench.core.samples import Generation
 from flybench.core.verdicts import Decision, Verdict
-from flybench.decode import StopRule
+from flybench.decode import AR, StopRule, build_decoder
 from flybench.engine.base import CachedModel, Target
 from flybench.engine.eager.model import EagerModel, EagerTarget
 from flybench.engine.eagle3.model import HeadModel
@@ -27,25 +27,24 @@ from flybench.engine.graph.support import windowed
 from flybench.engine.graph.target import GraphTarget
 from flybench.engine.loading.random_models import random_model
 from flybench.engine.loading.shapes import random_weights, shape_config
-from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from flybench.train.head import new_head
 from flybench.train.vocabulary import DraftVocabulary
 
 GREEDY = Sampling()
 PROMPT = list(range(40, 72)) * 2
-EXACT, FLY, STRICT = VerifyConfig("exact"), VerifyConfig("fly"), VerifyConfig("fly", theta=math.inf)
-SPD = MethodConfig("spd", 5, DraftConfig("model"), EXACT)
+FLY, STRICT = VerifyConfig.of("fly"), VerifyConfig.of("fly", theta=math.inf)
+SPD = MethodConfig("spd", 5, DraftConfig.of("model"), EXACT)
 METHODS = [
     AR,
     SPD,
-    MethodConfig("lookup", 6, DraftConfig("lookup"), EXACT),
-    MethodConfig("fly", 15, DraftConfig("model"), FLY),
-    MethodConfig("nested", 15, DraftConfig("nested"), STRICT),
+    MethodConfig("lookup", 6, DraftConfig.of("lookup"), EXACT),
+    MethodConfig("fly", 15, DraftConfig.of("model"), FLY),
+    MethodConfig("nested", 15, DraftConfig.of("nested"), STRICT),
 ]
 HEADS = [
-    MethodConfig("eagle3_chain", 5, DraftConfig("eagle3"), EXACT),
-    MethodConfig("eagle3", 30, DraftConfig("eagle3", tree_depth=3, tree_top_k=6), EXACT),
+    MethodConfig("eagle3_chain", 5, DraftConfig.of("eagle3"), EXACT),
+    MethodConfig("eagle3", 30, DraftConfig.of("eagle3", tree_depth=3, tree_top_k=6), EXACT),
 ]
 LOSSY = {"fly"}
 # Shapes whose bf16 passes are compared, and how many layers of them.
@@ -138,7 +137,7 @@ def check_head(arch: str, device: torch.device, new_tokens: int) -> dict[str, bo
     expected = build_decoder(AR, plain, None, GREEDY).decode(PROMPT, stop).ids
     found = {}
     for method in HEADS:
-        if method.draft.tree_depth and windowed(config):
+        if method.draft.grows_trees and windowed(config):
             continue
         both = []
         for target, captured in ((plain, False), (fast, True)):

@@ -26,14 +26,13 @@ from measuring import machine, milliseconds, model_of
 from flybench.config import DraftConfig, MethodConfig
 from flybench.core.drafts import Draft
 from flybench.core.samples import Generation
-from flybench.decode import StopRule
+from flybench.decode import AR, StopRule, build_decoder
 from flybench.distributed import join, rank
 from flybench.engine.cost.footprint import footprint
 from flybench.engine.graph.model import GraphModel
 from flybench.engine.graph.target import GraphTarget
 from flybench.engine.loading.placement import resolve_device
 from flybench.measure.roofline import read_bandwidth
-from flybench.methods import AR, build_decoder
 from flybench.verify.fly import FlyVerifier
 
 CONTEXT = 256
@@ -84,7 +83,7 @@ def draft_figures(draft: Bench, k: int, bandwidth: float) -> dict[str, float]:
 
 def verdict_ms(target: GraphTarget, k: int, device: torch.device) -> float:
     """FLy's window and gate alone, on a view that is there."""
-    own, judge = target.prepare(FlyVerifier("official", 0.3, 6), k, GREEDY)
+    own, judge = target.prepare(FlyVerifier(), k, GREEDY)
     own.prefill(TEXT)
     chain = Draft.chain(torch.zeros(k, dtype=torch.long, device=device))
     view = own.score(5, chain)
@@ -104,7 +103,7 @@ def measure(options: argparse.Namespace, device: torch.device) -> dict[str, Any]
     target = Bench(options.target, device, options.tp, options.row_invariance)
     draft = None if options.draft == "none" else Bench(options.draft, device)
     graph = GraphTarget(target.model)
-    methods = [AR] if draft is None else [AR, MethodConfig("spd", k, DraftConfig("model"))]
+    methods = [AR] if draft is None else [AR, MethodConfig("spd", k, DraftConfig.of("model"))]
     started = time.perf_counter()
     small = None if draft is None else draft.model
     decoders = {m.name: build_decoder(m, graph, small, GREEDY) for m in methods}

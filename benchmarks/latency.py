@@ -44,8 +44,8 @@ def main() -> int:
     target, draft = (ModelRef(name, shape=name) for name in (options.target, options.draft))
     alone = options.draft == "none"
     config = ModelConfig(f"{options.target}+{options.draft}", target, None if alone else draft)
-    drafter = DraftConfig("lookup" if alone else "model")
-    method = MethodConfig("fly", options.k, drafter, VerifyConfig("fly"))
+    drafter = DraftConfig.of("lookup" if alone else "model")
+    method = MethodConfig("fly", options.k, drafter, VerifyConfig.of("fly"))
     device, engine = resolve_device("auto"), EngineConfig(options.engine, tp=options.tp)
     use_threads(engine)
     pair = load_costed(config, not alone, engine, "random", device)

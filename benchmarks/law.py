@@ -27,7 +27,7 @@ from torch import Tensor
 from tqdm import tqdm
 from transformers import PreTrainedModel
 
-from flybench.config import VerifyConfig
+from flybench.config import EXACT, VerifyConfig
 from flybench.core.drafts import Branches, Draft, TargetView
 from flybench.engine.drafters.layer_skip import without_layers
 from flybench.engine.loading.random_models import byte_tokenizer, random_model
@@ -57,20 +57,22 @@ class Rule(NamedTuple):
         known = self.verify
         if known.kind == "exact":
             return f"exact, {self.drafts} draft"
-        at = f", {known.at_temperature}, theta={known.theta:g}"
-        window = "" if known.window == WINDOW else f", window={known.window}"
-        return f"fly {known.rule}{at}{window}, {self.drafts} draft"
+        at = f", {known['at_temperature']}, theta={known['theta']:g}"
+        window = "" if known["window"] == WINDOW else f", window={known['window']}"
+        return f"fly {known['rule']}{at}{window}, {self.drafts} draft"
 
 
 def fly(
     rule: str, theta: float = 0.3, at_temperature: str = "native", window: int = WINDOW
 ) -> VerifyConfig:
-    return VerifyConfig("fly", rule, theta, window, at_temperature)
+    return VerifyConfig.of(
+        "fly", rule=rule, theta=theta, window=window, at_temperature=at_temperature
+    )
 
 
 FLY_RULES = ("official", "paper", "vllm")
 RULES = [
-    *(Rule(drafts, VerifyConfig(), True) for drafts in ("none", "sampled", "greedy", "tree")),
+    *(Rule(drafts, EXACT, True) for drafts in ("none", "sampled", "greedy", "tree")),
     Rule("sampled", fly("official", math.inf), True),
     *(Rule("sampled", fly(rule), False) for rule in FLY_RULES),
     # The gate alone, the window alone.

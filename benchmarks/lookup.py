@@ -20,6 +20,7 @@ from agreement import GREEDY
 from measuring import machine, milliseconds, model_of
 from torch import Tensor
 
+from flybench.draft.base import DraftSetup
 from flybench.draft.nested import NestedDrafter
 from flybench.engine.graph.capture import capture
 from flybench.engine.graph.model import GraphModel
@@ -88,7 +89,12 @@ def main() -> int:
     model = GraphModel(whole, whole.config.vocab_size, options.context + 256)
     words = torch.randint(10, 250, (60,), generator=torch.Generator().manual_seed(0)).tolist()
     context = (words * (options.context // 60 + 1))[: options.context]
-    host = NestedDrafter(model, GREEDY, LONGEST, SHORTEST, GUESS)
+    host = NestedDrafter(
+        DraftSetup(device, options.k, GREEDY, model),
+        ngram_max=LONGEST,
+        ngram_min=SHORTEST,
+        lookup_tokens=GUESS,
+    )
     host.start(context, None, None)
 
     def on_host() -> list[int]:

@@ -27,13 +27,12 @@ from tqdm import tqdm
 from transformers import PreTrainedModel
 
 from flybench.config import DraftConfig, EngineConfig, MethodConfig
-from flybench.decode import StopRule
+from flybench.decode import AR, StopRule, build_decoder
 from flybench.engine.cost.footprint import footprint
 from flybench.engine.loading.load import on_engine
 from flybench.engine.loading.placement import resolve_device
 from flybench.measure.clock import Clock
 from flybench.measure.roofline import read_bandwidth
-from flybench.methods import AR, build_decoder
 from flybench.metrics.stats import bootstrap
 from flybench.sampling import Sampling
 
@@ -148,9 +147,9 @@ def measure(options: argparse.Namespace, device: torch.device) -> dict[str, Any]
     peers["generate_lookup"] = theirs(target, *limits, prompt_lookup_num_tokens=k)
     if options.compiled:
         peers["generate_static"] = theirs(target, *limits, cache_implementation="static")
-    methods = {"ar": AR, "lookup": MethodConfig("lookup", k, DraftConfig("lookup"))}
+    methods = {"ar": AR, "lookup": MethodConfig("lookup", k, DraftConfig.of("lookup"))}
     if draft is not None:
-        methods["spd"] = MethodConfig("spd", k, DraftConfig("model"))
+        methods["spd"] = MethodConfig("spd", k, DraftConfig.of("model"))
         settings = draft.generation_config
         settings.num_assistant_tokens = k
         settings.num_assistant_tokens_schedule = "constant"

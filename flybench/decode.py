@@ -1,4 +1,4 @@
-"""THE decode loop. Every method runs through it; plain decoding is the loop with empty drafts.
+"""The decode loop. Every method runs through it; plain decoding is the loop with empty drafts.
 
 One round: propose, score, judge, one copy to the host, truncate, commit, observe. Tokens are
 counted here and nowhere else, after truncation at an end-of-sequence id, a stop string or the cap.
@@ -13,13 +13,21 @@ from typing import NamedTuple
 
 import torch
 
+from flybench.config import BASELINE, REPEAT, MethodConfig
 from flybench.core.samples import Finish, Generation, LooseToken, Round
 from flybench.core.verdicts import Decision
-from flybench.draft.base import Drafter
-from flybench.engine.base import Target
+from flybench.draft import build_drafter
+from flybench.draft.base import Drafter, DraftSetup
+from flybench.engine.base import CachedModel, Target
+from flybench.engine.eagle3.model import HeadModel
 from flybench.measure.clock import Clock, Mark
 from flybench.sampling import Sampling
+from flybench.verify import build_verifier
 from flybench.verify.base import Verifier
+from flybench.verify.tracing import TracingVerifier
+
+AR = MethodConfig(name=BASELINE)
+AR_AGAIN = MethodConfig(name=REPEAT)
 
 
 @dataclass(frozen=True)
@@ -148,3 +156,25 @@ class Decoder:
             first_token_s=first_token,
             total_s=total_s,
         )
+
+
+def build_decoder(
+    method: MethodConfig,
+    target: Target,
+    draft: CachedModel | HeadModel | None,
+    sampling: Sampling,
+    traces: bool = False,
+) -> Decoder:
+    """A decoder on loaded models, with everything that its passes need prepared; with `traces` it
+    keeps the target's distribution at every drafted token."""
+    rule = build_verifier(method.verify, sampling)
+    rule = TracingVerifier(rule) if traces else rule
+    own, verifier = target.prepare(rule, method.k, sampling, method.draft.grows_trees)
+    return Decoder(
+        target=own,
+        drafter=build_drafter(method.draft, DraftSetup(target.device, method.k, sampling, draft)),
+        verifier=verifier,
+        k=method.k,
+        sampling=sampling,
+        clock=Clock(target.device),
+    )

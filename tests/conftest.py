@@ -11,12 +11,11 @@ import torch
 from transformers import PreTrainedTokenizerFast
 
 from flybench.core.samples import Generation
-from flybench.decode import StopRule
+from flybench.decode import AR, StopRule, build_decoder
 from flybench.engine.eager.model import EagerTarget
 from flybench.engine.loading import placement
 from flybench.engine.loading.random_models import byte_tokenizer
 from flybench.measure import roofline as bandwidth
-from flybench.methods import AR, build_decoder
 from flybench.run import provenance
 from flybench.run import runner as run
 from flybench.sampling import Sampling

@@ -17,13 +17,12 @@ from transformers import PreTrainedTokenizerFast
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
 from flybench.core.samples import Generation
 from flybench.core.verdicts import Verdict
-from flybench.decode import Decoder, StopRule
+from flybench.decode import AR, Decoder, StopRule, build_decoder
 from flybench.draft.base import Drafter
 from flybench.engine.base import CachedModel, Drawn, ReadPass
 from flybench.engine.drafters.layer_skip import without_layers
 from flybench.engine.eager.model import EagerModel, EagerTarget
 from flybench.measure.clock import Clock
-from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from flybench.verify.base import Verifier
 from flybench.verify.exact import ExactVerifier
@@ -31,10 +30,12 @@ from flybench.verify.fly import FlyVerifier
 from tests.reference import toys
 from tests.reference.stop_reference import truncate
 
-SPD = MethodConfig("spd", 5, DraftConfig("model"))
-LOOKUP = MethodConfig("lookup", 10, DraftConfig("lookup"))
-FLY = MethodConfig("fly", 15, DraftConfig("nested"), VerifyConfig("fly"))
-FLY_EXACT = MethodConfig("fly", 15, DraftConfig("nested"), VerifyConfig("fly", theta=math.inf))
+SPD = MethodConfig("spd", 5, DraftConfig.of("model"))
+LOOKUP = MethodConfig("lookup", 10, DraftConfig.of("lookup"))
+FLY = MethodConfig("fly", 15, DraftConfig.of("nested"), VerifyConfig.of("fly"))
+FLY_EXACT = MethodConfig(
+    "fly", 15, DraftConfig.of("nested"), VerifyConfig.of("fly", theta=math.inf)
+)
 LOSSLESS = {"spd": SPD, "lookup": LOOKUP, "fly theta=inf": FLY_EXACT}
 METHODS = {"ar": AR, **LOSSLESS, "fly": FLY}
 GREEDY = Sampling()
@@ -109,7 +110,7 @@ def test_lossless_method_emits_the_plain_answer(
 def test_an_unrelated_draft_model_changes_nothing(
     target: EagerTarget, arch: str, prompt_ids: list[int], ar_answer: Generation
 ) -> None:
-    method = MethodConfig("spd", 2, DraftConfig("model"))
+    method = MethodConfig("spd", 2, DraftConfig.of("model"))
     decoder = build_decoder(method, target, toys.eager(f"{arch}:9"), GREEDY)
     assert decoder.decode(prompt_ids, capped(100)).ids == ar_answer.ids[:100]
 
@@ -197,7 +198,12 @@ def test_fly_keeps_tokens_that_the_target_would_not_choose(
     target: EagerTarget, arch: str, prompt_ids: list[int], ar_answer: Generation
 ) -> None:
     """Without a gate; otherwise nothing here would show that looseness reaches the answer."""
-    method = MethodConfig("fly", 15, DraftConfig("nested"), VerifyConfig("fly", "paper", 0.0, 2))
+    method = MethodConfig(
+        "fly",
+        15,
+        DraftConfig.of("nested"),
+        VerifyConfig.of("fly", rule="paper", theta=0.0, window=2),
+    )
     generation = answer(method, target, arch, prompt_ids, capped(toys.ANSWER_TOKENS))
     assert sum(r.loose for r in generation.rounds) > 0
     assert generation.ids != ar_answer.ids
@@ -418,8 +424,8 @@ def copies(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     return seen
 
 
-BEST_OF_TWO = VerifyConfig("fly", at_temperature="best_of_two")
-FLAT = MethodConfig("fly", 8, DraftConfig("model"), VerifyConfig("fly"))
+BEST_OF_TWO = VerifyConfig.of("fly", at_temperature="best_of_two")
+FLAT = MethodConfig("fly", 8, DraftConfig.of("model"), VerifyConfig.of("fly"))
 WATCHED = {
     "ar": (AR, GREEDY),
     "ar sampled": (AR, Sampling(1.0)),
@@ -430,7 +436,7 @@ WATCHED = {
     "fly": (FLAT, GREEDY),
     "fly native": (FLAT, Sampling(1.0)),
     "fly best_of_two": (
-        MethodConfig("fly", 8, DraftConfig("model", draw="greedy"), BEST_OF_TWO), Sampling(1.0),
+        MethodConfig("fly", 8, DraftConfig.of("model", draw="greedy"), BEST_OF_TWO), Sampling(1.0),
     ),
     "nested": (FLY, GREEDY),
     "nested native": (FLY, Sampling(1.0)),
@@ -614,11 +620,11 @@ TABLE = torch.randn(4, 4, generator=torch.Generator().manual_seed(8))
 DRAFT_TABLE = TABLE + torch.randn(4, 4, generator=torch.Generator().manual_seed(9))
 SAMPLED = {
     "ar": AR,
-    "spd": MethodConfig("spd", 3, DraftConfig("model")),
-    "spd greedy draft": MethodConfig("spd", 3, DraftConfig("model", draw="greedy")),
-    "lookup": MethodConfig("lookup", 3, DraftConfig("lookup")),
+    "spd": MethodConfig("spd", 3, DraftConfig.of("model")),
+    "spd greedy draft": MethodConfig("spd", 3, DraftConfig.of("model", draw="greedy")),
+    "lookup": MethodConfig("lookup", 3, DraftConfig.of("lookup")),
     "fly theta=inf": MethodConfig(
-        "fly", 3, DraftConfig("nested"), VerifyConfig("fly", theta=math.inf, window=1)
+        "fly", 3, DraftConfig.of("nested"), VerifyConfig.of("fly", theta=math.inf, window=1)
     ),
 }
 
@@ -640,7 +646,9 @@ def test_sampled_answers_follow_the_target_law(method: MethodConfig) -> None:
 def test_loose_tokens_have_their_place_in_the_answer(arch: str, prompt_ids: list[int]) -> None:
     """What the target preferred there is its favourite after everything before."""
     target = EagerTarget(toys.eager(arch))
-    anything = MethodConfig("fly", 6, DraftConfig("model"), VerifyConfig("fly", theta=0, window=0))
+    anything = MethodConfig(
+        "fly", 6, DraftConfig.of("model"), VerifyConfig.of("fly", theta=0, window=0)
+    )
     found = answer(anything, target, arch, prompt_ids, capped(90))
     assert len(found.loose_tokens) == sum(round_.loose for round_ in found.rounds) > 2
     text = torch.tensor([[*prompt_ids, *found.ids]])

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelRef, VerifyConfig
-from flybench.decode import StopRule
+from flybench.decode import AR, StopRule, build_decoder
 from flybench.engine.eagle3.checkpoint import find_head, save_head
 from flybench.engine.loading.description import ModelInfo, describe, describe_pair
 from flybench.engine.loading.load import Pair, load_model, load_pair
-from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from flybench.tasks.chat import Chat
 from flybench.train.head import new_head
@@ -27,10 +26,10 @@ except metadata.PackageNotFoundError:
 
 NEW_TOKENS = 30
 METHODS = {
-    "spd": MethodConfig("spd", 4, DraftConfig("model")),
-    "lookup": MethodConfig("lookup", 6, DraftConfig("lookup")),
+    "spd": MethodConfig("spd", 4, DraftConfig.of("model")),
+    "lookup": MethodConfig("lookup", 6, DraftConfig.of("lookup")),
     "fly_strict": MethodConfig(
-        "fly", 8, DraftConfig("nested"), VerifyConfig("fly", theta=math.inf)
+        "fly", 8, DraftConfig.of("nested"), VerifyConfig.of("fly", theta=math.inf)
     ),
 }
 
@@ -75,8 +74,8 @@ def test_lossless_on_real_weights(
 
 
 HEADS = {
-    "chain": MethodConfig("eagle3_chain", 5, DraftConfig("eagle3")),
-    "tree": MethodConfig("eagle3", 16, DraftConfig("eagle3", tree_depth=3, tree_top_k=4)),
+    "chain": MethodConfig("eagle3_chain", 5, DraftConfig.of("eagle3")),
+    "tree": MethodConfig("eagle3", 16, DraftConfig.of("eagle3", tree_depth=3, tree_top_k=4)),
 }
 
 

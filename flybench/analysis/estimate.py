@@ -19,7 +19,7 @@ from flybench.analysis.latency.costs import plain_round_s, read_costs
 from flybench.analysis.latency.projection import newest
 from flybench.config import BASELINES, MethodConfig
 from flybench.core.errors import FlybenchError
-from flybench.methods import AR
+from flybench.decode import AR
 from flybench.records.folder import RunFolder
 from flybench.run.grouping import groups
 from flybench.run.plan import Plan

@@ -14,13 +14,12 @@ from flybench.config.checks import build, positive
 from flybench.config.compose import cells, parse_request
 from flybench.config.overrides import own_settings
 from flybench.core.errors import FlybenchError
-from flybench.decode import StopRule
+from flybench.decode import AR, StopRule, build_decoder
 from flybench.engine.drafters.layer_skip import same_weights
 from flybench.engine.eager.model import EagerModel, EagerTarget
 from flybench.engine.loading.description import ModelInfo, describe
 from flybench.engine.loading.load import load_model
 from flybench.engine.loading.placement import use_threads
-from flybench.methods import AR, build_decoder
 from flybench.run.setup import check_devices
 from flybench.sampling import Sampling
 from flybench.tasks.chat import Chat

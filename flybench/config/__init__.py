@@ -13,13 +13,15 @@ from flybench.config.method import (
     BASELINE,
     BASELINES,
     DRAFT_MODEL_KINDS,
+    EXACT,
+    NO_DRAFT,
     REPEAT,
     DraftConfig,
     MethodConfig,
     VerifyConfig,
 )
 from flybench.config.model import ModelConfig, ModelRef
-from flybench.config.run import BaselineConfig, RecordConfig, RunConfig, digest
+from flybench.config.run import BaselineConfig, RecordConfig, RunConfig, digest, to_tree
 from flybench.config.task import TaskConfig
 
 __all__ = [
@@ -28,11 +30,13 @@ __all__ = [
     "BaselineConfig",
     "DRAFT_MODEL_KINDS",
     "DraftConfig",
+    "EXACT",
     "EngineConfig",
     "JudgeConfig",
     "MethodConfig",
     "ModelConfig",
     "ModelRef",
+    "NO_DRAFT",
     "REPEAT",
     "RecordConfig",
     "RunConfig",
@@ -40,4 +44,5 @@ __all__ = [
     "TaskConfig",
     "VerifyConfig",
     "digest",
+    "to_tree",
 ]

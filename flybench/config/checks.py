@@ -73,6 +73,8 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 def build(kind: Any, value: Any, path: str) -> Any:
     """Turn plain data into `kind`, a dataclass or a field's type, naming the path of what fails."""
+    if hasattr(kind, "from_tree") and path:  # it knows better how to read itself
+        return kind.from_tree(value)
     if isinstance(kind, type) and is_dataclass(kind):
         if not isinstance(value, dict):
             raise FlybenchError(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar
 
 from flybench.config.checks import MANY, build, positive
+from flybench.config.component import ComponentConfig
 from flybench.config.engine import EngineConfig, SamplingConfig
 from flybench.config.judge import JudgeConfig
 from flybench.config.method import BASELINE, REPEAT, MethodConfig
@@ -88,9 +89,10 @@ class RunConfig:
                 f"method {self.method.name} needs an EAGLE-3 head, and model {self.model.name} has "
                 "none: add model.eagle3=HUB_ID_OR_FOLDER, or choose method=spd or method=lookup."
             )
-        if self.record.traces and self.method.draft.tree_depth:
+        if self.record.traces and self.method.draft.grows_trees:
+            depth = self.method.draft["tree_depth"]
             raise FlybenchError(
-                f"record.traces=true with method.draft.tree_depth={self.method.draft.tree_depth} "
+                f"record.traces=true with method.draft.tree_depth={depth} "
                 "is not allowed, since traces are of chains: use method.draft.tree_depth=0, or "
                 "leave traces off."
             )
@@ -99,11 +101,16 @@ class RunConfig:
                 f"judge=local with engine.tp={self.engine.tp} is not allowed, since a judge is one "
                 "process: decode with judge=none, then run `flybench score RUN judge=local …`."
             )
-        best_of_two = self.method.verify.at_temperature == "best_of_two"
-        if best_of_two and self.method.needs_draft_model and self.method.draft.draw != "greedy":
+        self._check_regime()
+
+    def _check_regime(self) -> None:
+        rule = self.method.verify.declaration(self.sampling.rule().greedy)
+        name, value = rule.option("greedy_draft", None) or ("", "")
+        wanted = name and self.method.verify[name] == value and self.method.needs_draft_model
+        if wanted and self.method.draft["draw"] != "greedy":
             raise FlybenchError(
-                "method.verify.at_temperature=best_of_two compares the target's samples with a "
-                "greedy draft: add method.draft.draw=greedy."
+                f"method.verify.{name}={value} compares the target's samples with a greedy draft: "
+                "add method.draft.draw=greedy."
             )
 
     @classmethod
@@ -123,11 +130,22 @@ class RunConfig:
 def _decisive(value: Any) -> Any:
     """Plain data of `value` without what its configurations leave out of comparisons: texts for
     people, which may change, and what another setting decides."""
+    if isinstance(value, ComponentConfig):
+        return value.identity()
     if not is_dataclass(value):
         return value
     return {
         each.name: _decisive(getattr(value, each.name)) for each in fields(value) if each.compare
     }
+
+
+def to_tree(config: Any) -> Any:
+    """A configuration as plain data, as YAML files and provenance hold it."""
+    if isinstance(config, ComponentConfig):
+        return config.tree()
+    if is_dataclass(config):
+        return {each.name: to_tree(getattr(config, each.name)) for each in fields(config)}
+    return [to_tree(each) for each in config] if isinstance(config, tuple) else config
 
 
 def digest(value: Any) -> str:

@@ -1,19 +1,45 @@
-"""What a drafter is: the protocol that the decode loop speaks.
+"""The drafter's protocol, which the decode loop calls, and its models.
 
-To add one: a file beside this one with a class of these three methods, a line in
-`flybench/draft/__init__.py`, a YAML in `conf/method/`, and a test.
+To add a drafter: one file beside this one, or anywhere (`method.draft.kind=file:PATH.py:CLASS`),
+with a class of these three methods under `@drafter("KIND")`, a YAML in `conf/method/`, and a test.
+`CONTRIBUTING.md` has a complete example.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, cast
 
 import torch
 from torch import Tensor
 
 from flybench.core.drafts import Draft, TargetView
 from flybench.core.verdicts import Decision
+from flybench.engine.base import CachedModel
+from flybench.engine.eagle3.model import HeadModel
+from flybench.sampling import Sampling
+
+
+@dataclass(frozen=True)
+class DraftSetup:
+    """What a drafter works with: the target's device, drafts of up to `k` tokens, the run's
+    sampling, and the model that the drafter declares, if any."""
+
+    device: torch.device
+    k: int
+    sampling: Sampling
+    model: CachedModel | HeadModel | None = None
+
+    @property
+    def draft_model(self) -> CachedModel:
+        """The model, of a drafter that declares `model="draft"`."""
+        return cast(CachedModel, self.model)
+
+    @property
+    def head(self) -> HeadModel:
+        """The model, of a drafter that declares `model="head"`."""
+        return cast(HeadModel, self.model)
 
 
 class Drafter(Protocol):
@@ -31,4 +57,4 @@ class Drafter(Protocol):
         """At most `limit` tokens to follow `context`, all ids committed so far; maybe none."""
 
     def observe(self, draft: Draft, view: TargetView, decision: Decision) -> None:
-        """Learn what became of the draft and roll back: state may lag the text, never lead it."""
+        """Learn the decision on the draft and roll back: state may lag the text, never lead it."""

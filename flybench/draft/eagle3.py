@@ -8,18 +8,18 @@ predicts the first drafted token. A draft is deterministic at any temperature.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import torch
 from torch import Tensor
 
+from flybench.core.declare import drafter, parameter
 from flybench.core.drafts import Branches, Draft, TargetView
 from flybench.core.verdicts import Decision
+from flybench.draft.base import DraftSetup
 from flybench.draft.recorded import OverPairs, Recorded
 from flybench.draft.tree import Level, grow_tree
 from flybench.engine.base import upload
-from flybench.engine.eagle3.model import HeadModel
 
 # A prompt is read in pieces, because each attends to all before it at once: in as many wide ones as
 # it fills, then in narrow ones. Few widths can be recorded; every new one would be planned anew.
@@ -27,34 +27,48 @@ PIECES = (512, 128)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Shape:
-    """`nodes` drafted tokens: a chain, or with a `depth` a tree that expands `top_k` a level."""
-
-    nodes: int
-    depth: int = 0
-    top_k: int = 0
-
-    @property
-    def scratch(self) -> int:
-        """Slots that drafting takes behind the text."""
-        return self.depth * self.top_k or self.nodes
-
-
+@drafter("eagle3", model="head")
 class Eagle3Drafter:
-    """Drafts with a head; a pair is a token and the feature of the token before it."""
+    """Drafts `k` tokens with a head: a chain, or the best `k` nodes of a tree.
 
-    def __init__(self, model: HeadModel, shape: Shape) -> None:
+    With a `tree_depth`, the `tree_top_k` best nodes of so many levels after the root's own are
+    expanded. The head reads pairs of a token and the feature of the token before it.
+    """
+
+    setup: DraftSetup
+    tree_depth: int = parameter(
+        default=0,
+        low=0,
+        unit="levels",
+        only_with="tree_depth",
+        label="depth",
+        help="0 drafts a chain",
+    )
+    tree_top_k: int = parameter(
+        default=10,
+        low=1,
+        unit="nodes",
+        only_with="tree_depth",
+        label="top_k",
+        help="nodes expanded at each level, and their children",
+    )
+
+    def __post_init__(self) -> None:
+        model, k = self.setup.head, self.setup.k
         # A recorded piece of a prompt may be padded, and its padding lands behind the text.
-        self._model = model = model.reserve(max(shape.nodes + 1 + shape.scratch, min(PIECES)))
+        self._model = model = model.reserve(max(k + 1 + self._scratch, min(PIECES)))
         self._head = model.head
-        self._shape = shape
         self._prompts: dict[int, Recorded[tuple[Tensor, Tensor]]] = {}
         self._recorded: Recorded[tuple[Tensor, ...]] | None = None
         if model.captured:
             widths = [width for width in PIECES if width <= model.slots]
             self._prompts = {width: Recorded(model, width, self._read) for width in widths}
-            self._recorded = Recorded(model, shape.nodes + 1, self._tensors)
+            self._recorded = Recorded(model, k + 1, self._tensors)
+
+    @property
+    def _scratch(self) -> int:
+        """Cache slots that drafting takes behind the text."""
+        return self.tree_depth * self.tree_top_k or self.setup.k
 
     def start(
         self, prompt_ids: Sequence[int], taps: Tensor | None, generator: torch.Generator | None
@@ -96,7 +110,7 @@ class Eagle3Drafter:
         if recorded is not None:
             return recorded(ids, taps, base)
         device = self._model.device
-        numbers, live = upload([base, count], device), self._stable + self._shape.scratch
+        numbers, live = upload([base, count], device), self._stable + self._scratch
         return work(upload(ids, device), taps, numbers[:1], numbers[1:], live)
 
     @torch.inference_mode()
@@ -107,7 +121,7 @@ class Eagle3Drafter:
         features, normed = self._read(ids, taps, base, count, live)
         last, end = count - 1, base + count
         feature, scored = features.index_select(0, last), normed.index_select(0, last)
-        grow = self._tree if self._shape.depth else self._chain
+        grow = self._tree if self.tree_depth else self._chain
         return grow(feature, scored, end, live)
 
     def _read(
@@ -120,25 +134,25 @@ class Eagle3Drafter:
         self, features: Tensor, scored: Tensor, end: Tensor, live: int
     ) -> tuple[Tensor, ...]:
         tokens = [self._model.guess(scored)]
-        for step in range(self._shape.nodes - 1):
+        for step in range(self.setup.k - 1):
             features, scored = self._model.read(tokens[-1], features, end + step, live)
             tokens.append(self._model.guess(scored))
         drafted = torch.cat(tokens)
         return drafted, Draft.chain(drafted).parents
 
     def _tree(self, features: Tensor, scored: Tensor, end: Tensor, live: int) -> tuple[Tensor, ...]:
-        shape, device = self._shape, self._model.device
-        text = (torch.arange(live, device=device) < end).expand(shape.top_k, -1)
+        top_k, device = self.tree_top_k, self._model.device
+        text = (torch.arange(live, device=device) < end).expand(top_k, -1)
 
         def expand(number: int, level: Level) -> tuple[Tensor, Tensor]:
             tree = end + torch.arange(level.seen.shape[1], device=device)
             seen = text.index_copy(1, tree, level.seen)
-            ids, slots = self._head.in_target(level.ids), tree[-shape.top_k :]
-            positions = (end + number).expand(shape.top_k)
+            ids, slots = self._head.in_target(level.ids), tree[-top_k:]
+            positions = (end + number).expand(top_k)
             following, scored = self._model.read_level(ids, level.features, positions, slots, seen)
             return following, self._head.score(scored)
 
         logits = self._head.score(scored)[0]
-        tree = grow_tree(features[0], logits, expand, shape.nodes, shape.depth, shape.top_k)
+        tree = grow_tree(features[0], logits, expand, self.setup.k, self.tree_depth, top_k)
         ids, parents = tree
         return self._head.in_target(ids), parents, Branches.of(parents).ancestors

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
+from flybench.core.declare import drafter, parameter
 from flybench.core.drafts import Draft, TargetView
 from flybench.core.verdicts import Decision
+from flybench.draft.base import DraftSetup
 from flybench.engine.base import upload
 
 
@@ -53,21 +55,26 @@ class NgramIndex:
         return (tuple(self._ids[end - n : end]) for n in self._lengths if n <= end)
 
 
+@drafter("lookup")
 class LookupDrafter:
-    """Proposes from the sample's own text alone: a deterministic choice, without a draft model."""
+    """Proposes from the sample's own text: a deterministic choice, without a draft model."""
 
-    def __init__(self, ngram_max: int, ngram_min: int, device: torch.device) -> None:
-        self._sizes = (ngram_max, ngram_min)
-        self._device = device
+    setup: DraftSetup
+    ngram_max: int = parameter(
+        default=4, low=1, high=64, unit="tokens", help="longest n-gram looked up"
+    )
+    ngram_min: int = parameter(
+        default=1, low=1, high="ngram_max", unit="tokens", help="shortest n-gram looked up"
+    )
 
     def start(
         self, prompt_ids: Sequence[int], taps: Tensor | None, generator: torch.Generator | None
     ) -> None:
-        self._index = NgramIndex(*self._sizes)
+        self._index = NgramIndex(self.ngram_max, self.ngram_min)
 
     def propose(self, context: Sequence[int], limit: int) -> Draft:
         self._index.extend(context[len(self._index) :])
-        return Draft.chain(upload(self._index.follow(limit), self._device))
+        return Draft.chain(upload(self._index.follow(limit), self.setup.device))
 
     def observe(self, draft: Draft, view: TargetView, decision: Decision) -> None:
         pass

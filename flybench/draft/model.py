@@ -6,22 +6,33 @@ The whole draft stays on the device: no token is read back before the target has
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor
 
+from flybench.core.declare import drafter, parameter
 from flybench.core.drafts import Draft, TargetView
 from flybench.core.verdicts import Decision
-from flybench.engine.base import CachedModel
+from flybench.draft.base import DraftSetup
 from flybench.sampling import Sampling, generator_on
 
+GREEDY = Sampling()
 
+
+@drafter("model", model="draft")
 class ModelDrafter:
-    """Draws each token from the draft model under `sampling`; greedy at temperature 0."""
+    """Draws each token from the draft model under the run's sampling; greedy at temperature 0."""
 
-    def __init__(self, model: CachedModel, sampling: Sampling) -> None:
-        self._model = model
-        self._sampling = sampling
+    setup: DraftSetup
+    draw: Literal["sample", "greedy"] = parameter(
+        default="sample", help="how the draft model picks its tokens when the target samples"
+    )
+
+    def __post_init__(self) -> None:
+        self._model = self.setup.draft_model
+        self._sampling = GREEDY if self.draw == "greedy" else self.setup.sampling
+        self._model.drafting(self.setup.k, self._sampling)
 
     def start(
         self, prompt_ids: Sequence[int], taps: Tensor | None, generator: torch.Generator | None

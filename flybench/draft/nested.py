@@ -8,60 +8,70 @@ draft model alone would have drafted, greedy or sampled, in fewer passes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor
 
+from flybench.core.declare import drafter, parameter
 from flybench.core.drafts import Draft, TargetView
 from flybench.core.verdicts import Decision
+from flybench.draft.base import DraftSetup
 from flybench.draft.lookup import NgramIndex
-from flybench.engine.base import CachedModel
-from flybench.sampling import Sampling, generator_on
+from flybench.draft.model import GREEDY
+from flybench.sampling import generator_on
 
 
+@drafter("nested", model="draft")
 class NestedDrafter:
-    """Drafts with `model`; `lookup_tokens` ids are looked up for each of its passes."""
+    """Drafts with the draft model; `lookup_tokens` ids are looked up for each of its passes."""
 
-    def __init__(
-        self,
-        model: CachedModel,
-        sampling: Sampling,
-        ngram_max: int,
-        ngram_min: int,
-        lookup_tokens: int,
-    ) -> None:
-        self._model = model
-        self._sampling = sampling
-        self._sizes = (ngram_max, ngram_min)
-        self._lookup_tokens = lookup_tokens
+    setup: DraftSetup
+    ngram_max: int = parameter(
+        default=4, low=1, high=64, unit="tokens", help="longest n-gram looked up"
+    )
+    ngram_min: int = parameter(
+        default=1, low=1, high="ngram_max", unit="tokens", help="shortest n-gram looked up"
+    )
+    lookup_tokens: int = parameter(
+        default=6, low=1, unit="tokens", help="ids looked up for a pass of the draft model"
+    )
+    draw: Literal["sample", "greedy"] = parameter(
+        default="sample", help="how the draft model picks its tokens when the target samples"
+    )
+
+    def __post_init__(self) -> None:
+        self._model = self.setup.draft_model
+        self._sampling = GREEDY if self.draw == "greedy" else self.setup.sampling
+        self._model.reading(self.lookup_tokens + 2, self._sampling)
 
     def start(
         self, prompt_ids: Sequence[int], taps: Tensor | None, generator: torch.Generator | None
     ) -> None:
         self._generator = generator_on(self._model.device, generator)
-        self._index = NgramIndex(*self._sizes)
+        self._index = NgramIndex(self.ngram_max, self.ngram_min)
         self._model.prefill(prompt_ids[:-1])
 
     def propose(self, context: Sequence[int], limit: int) -> Draft:
         self._index.extend(context[len(self._index) :])
         self._model.rollback(min(self._model.length, len(context) - 1))
-        text, laws = list(context), []
+        text, q = list(context), []
         while len(text) < len(context) + limit:
             chosen, probs = self._pass(text)
             self._index.extend(chosen)
             text += chosen
             if probs is not None:
-                laws.append(probs)
+                q.append(probs)
         self._index.truncate(len(context))
         tokens = self._model.ids(text[len(context) : len(context) + limit])
-        return Draft.chain(tokens, torch.cat(laws)[:limit] if laws else None)
+        return Draft.chain(tokens, torch.cat(q)[:limit] if q else None)
 
     def _pass(self, text: list[int]) -> tuple[list[int], Tensor | None]:
-        """One forward of the draft model: the ids it chose (≥ 1) and the laws behind them."""
+        """One forward of the draft model: the ids it chose (≥ 1) and q at each."""
         pending = text[self._model.length :]
-        guess = self._index.follow(self._lookup_tokens)
+        guess = self._index.follow(self.lookup_tokens)
         # Two ids may be pending at the start of a round, and one after that.
-        read = self._model.reading(self._lookup_tokens + 2, self._sampling)
+        read = self._model.reading(self.lookup_tokens + 2, self._sampling)
         ids, probs = read(pending + guess, len(guess) + 1, self._generator)
         choice = ids.tolist()
         agreed = next(

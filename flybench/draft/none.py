@@ -7,15 +7,20 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from flybench.core.declare import drafter
 from flybench.core.drafts import Draft, TargetView
 from flybench.core.verdicts import Decision
+from flybench.draft.base import DraftSetup
 
 
+@drafter("none")
 class NoDrafter:
-    """Proposes nothing, so that every round is exactly one plain decode step."""
+    """Proposes nothing: every round is exactly one plain decode step."""
 
-    def __init__(self, device: torch.device) -> None:
-        self._empty = Draft.chain(torch.empty(0, dtype=torch.long, device=device))
+    setup: DraftSetup
+
+    def __post_init__(self) -> None:
+        self._empty = Draft.chain(torch.empty(0, dtype=torch.long, device=self.setup.device))
 
     def start(
         self, prompt_ids: Sequence[int], taps: Tensor | None, generator: torch.Generator | None

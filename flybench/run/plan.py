@@ -10,8 +10,8 @@ from random import Random
 from flybench.config import MethodConfig, RunConfig, digest
 from flybench.core.errors import FlybenchError
 from flybench.core.samples import Prompt
+from flybench.decode import AR, AR_AGAIN
 from flybench.engine.loading.description import DescribePair, describe_pair, describing_once
-from flybench.methods import AR, AR_AGAIN
 from flybench.records.folder import RunFolder
 from flybench.run.setup import ModelSetup, check_devices, choose_models
 from flybench.score.judge import check_judge

@@ -19,7 +19,7 @@ import torch
 import yaml
 
 import flybench
-from flybench.config import RunConfig
+from flybench.config import RunConfig, to_tree
 from flybench.config.groups import conf_dir
 from flybench.engine.loading.description import ModelInfo
 from flybench.engine.loading.placement import engine_label
@@ -52,7 +52,7 @@ def open_folder(plan: Plan, argv: Sequence[str], decodes: bool = True) -> None:
 
 def write_config(folder: RunFolder, config: RunConfig) -> None:
     """Write config.yaml: the settings of the tokens, and of the judge that scored them."""
-    folder.write("config.yaml", yaml.safe_dump(_lists(asdict(config)), sort_keys=False))
+    folder.write("config.yaml", yaml.safe_dump(to_tree(config), sort_keys=False))
 
 
 def busy_warnings(device: torch.device) -> list[str]:
@@ -87,7 +87,7 @@ def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
         "retention_margin": config.retention_margin,
         "vocab_size": plan.vocab_size,
         "sampling": asdict(config.sampling),
-        "method_config": asdict(config.method),
+        "method_config": to_tree(config.method),
         "task_config": asdict(config.task),
         "data_sha256": plan.task.data_sha256,
         "judged": plan.task.judged,
@@ -135,10 +135,3 @@ def _git_state() -> dict[str, Any] | None:
         return {"commit": git("rev-parse", "HEAD"), "dirty": bool(changed)}
     except (OSError, subprocess.CalledProcessError):
         return None
-
-
-def _lists(value: Any) -> Any:
-    """Lists for tuples, so that YAML stays plain."""
-    if isinstance(value, dict):
-        return {key: _lists(item) for key, item in value.items()}
-    return list(value) if isinstance(value, tuple) else value

@@ -15,10 +15,9 @@ from msgspec import structs
 
 from flybench.config import MethodConfig
 from flybench.core.samples import Prompt, Record
-from flybench.decode import Decoder
+from flybench.decode import AR_AGAIN, Decoder
 from flybench.distributed import rank
 from flybench.measure.gpu import open_sensors
-from flybench.methods import AR_AGAIN
 from flybench.records.folder import DRAFT_IDS
 from flybench.records.traces import has_traces, write_traces
 from flybench.run.generate import answer

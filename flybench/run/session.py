@@ -7,11 +7,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from flybench.config import MethodConfig
-from flybench.decode import Decoder
+from flybench.decode import AR, AR_AGAIN, Decoder, build_decoder
 from flybench.distributed import rank
 from flybench.engine.loading.load import Pair, load_pair
 from flybench.measure.roofline import read_bandwidth
-from flybench.methods import AR, AR_AGAIN, build_decoder
 from flybench.run.setup import ModelSetup, Weights
 from flybench.sampling import Sampling
 

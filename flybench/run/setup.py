@@ -109,7 +109,7 @@ def choose_models(config: RunConfig, describe: DescribePair = describe_pair) -> 
     if config.method.needs_head and config.model.eagle3 is not None:
         head = find_head(config.model.eagle3)
     infos = [info for info in (target, draft) if info is not None]
-    tree = config.method.draft.tree_depth > 0
+    tree = config.method.draft.grows_trees
     engine, engine_note = choose_engine(config.engine, infos, device, tree)
     for info in infos:
         resolve_dtype(info, engine)
@@ -123,9 +123,10 @@ def check_width(engine: EngineConfig, method: MethodConfig) -> None:
     Raises:
         FlybenchError: they are.
     """
-    if engine.kind == "graph" and max(method.k + 1, method.draft.lookup_tokens + 2) > WIDEST:
+    looked_up = method.draft.get("lookup_tokens", 0)
+    if engine.kind == "graph" and max(method.k + 1, looked_up + 2) > WIDEST:
         raise FlybenchError(
-            f"method.k={method.k} with method.draft.lookup_tokens={method.draft.lookup_tokens} is "
+            f"method.k={method.k} with method.draft.lookup_tokens={looked_up} is "
             f"too wide for engine=graph, which reads at most {WIDEST} tokens in a pass: lower it, "
             "or use engine=eager."
         )

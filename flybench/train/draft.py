@@ -13,11 +13,10 @@ from transformers import PreTrainedModel
 from flybench.config import DraftConfig, MethodConfig
 from flybench.config.checks import positive
 from flybench.core.errors import FlybenchError
-from flybench.decode import Decoder
+from flybench.decode import Decoder, build_decoder
 from flybench.engine.drafters.borrowed import borrow, read_layers, save_layers
 from flybench.engine.drafters.trimmed import trim_output
 from flybench.engine.eager.model import EagerModel, EagerTarget
-from flybench.methods import build_decoder
 from flybench.sampling import Sampling
 from flybench.train.corpus import Sample
 from flybench.train.distill import DraftLesson, student_of
@@ -74,6 +73,6 @@ def draft_decoders(target: PreTrainedModel, folder: Path) -> dict[str, Decoder]:
     engine = EagerTarget(EagerModel(target, vocab))
     found = {}
     for k in (4, 8):
-        method = MethodConfig("spd", k, DraftConfig("model"))
+        method = MethodConfig("spd", k, DraftConfig.of("model"))
         found[f"chain of {k}"] = build_decoder(method, engine, EagerModel(draft, vocab), Sampling())
     return found

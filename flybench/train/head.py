@@ -14,7 +14,8 @@ from transformers import LlamaConfig, PreTrainedModel
 from flybench.config.checks import positive
 from flybench.core.errors import FlybenchError
 from flybench.decode import Decoder
-from flybench.draft.eagle3 import Eagle3Drafter, Shape
+from flybench.draft.base import DraftSetup
+from flybench.draft.eagle3 import Eagle3Drafter
 from flybench.engine.cost.footprint import head_width
 from flybench.engine.eager.model import EagerModel, EagerTarget
 from flybench.engine.eagle3.checkpoint import load_head, save_head
@@ -30,8 +31,9 @@ from flybench.train.vocabulary import DraftVocabulary
 from flybench.verify.exact import ExactVerifier
 
 LEAST_WORDS = 64
-CHAIN = Shape(5)
-SHAPES = {"chain of 5": CHAIN, "tree of 59": Shape(59, depth=5, top_k=10)}
+CHAIN = 5
+# K and the drafter's settings.
+SHAPES = {"chain of 5": (CHAIN, {}), "tree of 59": (59, {"tree_depth": 5, "tree_top_k": 10})}
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def train_head(
     head = new_head(target, lessons.words)
     lesson = HeadLesson(head, target, settings.unroll, settings.decay)
     lessons.learn(head, lesson.loss, folder, name)
-    save_head(head.to(target.dtype), folder, name, CHAIN.nodes)
+    save_head(head.to(target.dtype), folder, name, CHAIN)
     decoders = head_decoders(target, folder, settings.longest)
     return lessons.facts(name) | lessons.measure(decoders, ends)
 
@@ -82,9 +84,10 @@ def head_decoders(target: PreTrainedModel, folder: Path, longest: int) -> dict[s
     head = load_head(folder, target)
     engine = EagerTarget(EagerModel(target, target.config.vocab_size, head.config.taps))
     clock, found = Clock(target.device), {}
-    for name, shape in SHAPES.items():
-        drafter = Eagle3Drafter(HeadModel(head, longest + 1, captured=False), shape)
-        found[name] = Decoder(engine, drafter, ExactVerifier(), shape.nodes, Sampling(), clock)
+    for name, (k, shape) in SHAPES.items():
+        model = HeadModel(head, longest + 1, captured=False)
+        drafter = Eagle3Drafter(DraftSetup(target.device, k, Sampling(), model), **shape)
+        found[name] = Decoder(engine, drafter, ExactVerifier(), k, Sampling(), clock)
     return found
 
 

@@ -1,24 +1,31 @@
-"""Who decides: one file a rule, chosen by `method.verify.kind`."""
+"""Decide: one file a rule, chosen by `method.verify.kind`."""
 
 from __future__ import annotations
 
-from typing import cast
-
 from flybench.config import VerifyConfig
+from flybench.core.loading import load_class
 from flybench.sampling import Sampling
 from flybench.verify.base import Verifier
-from flybench.verify.exact import ExactVerifier
-from flybench.verify.fly import AtTemperature, FlyVerifier, Rule
-from flybench.verify.rejection import RejectionVerifier
+from flybench.verify.statistics import StatisticsVerifier
+
+
+def build_rule(config: VerifyConfig, sampling: Sampling) -> Verifier:
+    """The rule of `config` by itself.
+
+    Raises:
+        FlybenchError: it does not cover the temperature.
+    """
+    declaration = config.declaration(sampling.greedy)
+    rule: Verifier = load_class(declaration.file, declaration.class_name)(**dict(config.values))
+    return rule
 
 
 def build_verifier(config: VerifyConfig, sampling: Sampling) -> Verifier:
-    """The verifier of `config`; lossless verification is exact if greedy, else by rejection."""
-    if config.kind == "exact":
-        return ExactVerifier() if sampling.greedy else RejectionVerifier()
-    return FlyVerifier(
-        rule=cast(Rule, config.rule),
-        theta=config.theta,
-        window=config.window,
-        at_temperature=cast(AtTemperature, config.at_temperature),
-    )
+    """The rule as the decode loop uses it: a loose one with the target's statistics.
+
+    Raises:
+        FlybenchError: as `build_rule`.
+    """
+    rule = build_rule(config, sampling)
+    lossless = config.declaration(sampling.greedy).option("lossless", False)
+    return rule if lossless else StatisticsVerifier(rule)

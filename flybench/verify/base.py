@@ -1,12 +1,14 @@
-"""What a verifier is, and the walk that turns per-node decisions into a verdict.
+"""The verifier's protocol, and the walk that turns per-node decisions into a verdict.
 
-To add a rule: a file beside this one with a class whose `judge` is pure, a line in
-`flybench/verify/__init__.py`, a YAML in `conf/method/`, and a test against a slow reference.
+To add a rule: one file beside this one, or anywhere (`method.verify.kind=file:PATH.py:CLASS`), with
+a class whose `judge` is pure under `@verifier("KIND")`, a YAML in `conf/method/`, and a test
+against a slow reference. A rule with a method `replay` (as `fly.py` has it) can be replayed from
+recorded traces. `CONTRIBUTING.md` has a complete example.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -22,6 +24,15 @@ class Verifier(Judge, Protocol):
 
     `judge` gives a verdict on `draft` [N] from the target's `view` [N+1, V] of it.
     """
+
+
+@runtime_checkable
+class ReplayableRule(Protocol):
+    """A rule whose greedy outcomes follow from matches and entropies, as traces record them."""
+
+    def replay(self, match: Tensor, entropy: Tensor, top3: Tensor, vocab_size: int) -> Tensor:
+        """The outcome of every node by itself: `match` [..., N] bool, the entropy of p at
+        temperature 1 and that of its three largest probabilities [..., N] nats → [..., N]."""
 
 
 def accepted_prefix(keep: Tensor) -> Tensor:

@@ -1,12 +1,13 @@
 """Exact verification: a drafted token stays if it is the target's own greedy choice.
 
-Greedy decoding alone; under sampling the lossless counterpart is `rejection.py`.
+Only for greedy decoding; under sampling the lossless counterpart is `rejection.py`.
 """
 
 from __future__ import annotations
 
 import torch
 
+from flybench.core.declare import verifier
 from flybench.core.drafts import Draft, TargetView
 from flybench.core.outcomes import Outcome
 from flybench.core.verdicts import Verdict
@@ -14,6 +15,7 @@ from flybench.sampling import Sampling
 from flybench.verify.base import match_verdict
 
 
+@verifier("exact", lossless=True, trees=True, sampling="greedy")
 class ExactVerifier:
     """Keeps the longest path equal to the target's argmax; the output is the greedy one."""
 

@@ -7,7 +7,7 @@ official code (AMD-AGI/FLy) and its vLLM port follow other rules, so three rules
 |----------|--------------------------------------------|----------------------------------|
 | official | sum over the top 3 of −p ln p, nats        | window − 1                       |
 | paper    | entropy of the softmax, divided by ln V    | window                           |
-| vllm     | as official, of the warped law if sampling | window                           |
+| vllm     | as official, of the warped p at temp. > 0 | window                           |
 
 In all three the window must fit in the draft (j + W ≤ K, 1-based). θ = 0 switches the gate off,
 θ = ∞ makes the rule exact, W = 0 leaves the gate alone.
@@ -16,21 +16,18 @@ In all three the window must fit in the draft (j + W ≤ K, 1-based). θ = 0 swi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 from torch import Tensor
 
+from flybench.core.declare import parameter, verifier
 from flybench.core.drafts import Draft, TargetView, top3_entropy
 from flybench.core.outcomes import Outcome
-from flybench.core.verdicts import Verdict, target_statistics
+from flybench.core.verdicts import Verdict
 from flybench.sampling import Sampling, draw
 from flybench.verify.base import accepted_prefix, chain_verdict, pick
 from flybench.verify.rejection import accept, draw_next
-
-Rule = Literal["official", "paper", "vllm"]
-AtTemperature = Literal["native", "best_of_two"]
 
 
 def loosen(match: Tensor, unsure: Tensor, window: int, lookahead: int) -> Tensor:
@@ -50,20 +47,35 @@ def loosen(match: Tensor, unsure: Tensor, window: int, lookahead: int) -> Tensor
     return outcomes.where(~match, int(Outcome.EXACT))
 
 
-@dataclass(frozen=True)
+@verifier("fly", lookahead="window", greedy_draft=("at_temperature", "best_of_two"))
 class FlyVerifier:
     """Loose verification by entropy gate and deferred window.
 
     At temperature 0 a match is the target's argmax. Above it, `native` keeps the exact core
     (acceptance p/q, residual on rejection) and adds the rescue; `best_of_two` is the official
-    code's rule: two target samples a position, a match equals either, the first one corrects. It
-    is not the target's law even with θ = ∞.
+    code's rule: two target samples a position, a match equals either, the first one corrects. Its
+    output is not the target's distribution even with θ = ∞.
     """
 
-    rule: Rule
-    theta: float
-    window: int
-    at_temperature: AtTemperature = "native"
+    rule: Literal["official", "paper", "vllm"] = parameter(
+        default="official", help="whose entropy, and how many following tokens must match"
+    )
+    theta: float = parameter(
+        default=0.3,
+        low=0,
+        label="theta",
+        help="the gate: least entropy at a mismatch; inf is exact",
+    )
+    window: int = parameter(
+        default=6,
+        low=0,
+        unit="tokens",
+        label="window",
+        help="tokens after a mismatch; 0 is the gate only",
+    )
+    at_temperature: Literal["native", "best_of_two"] = parameter(
+        default="native", help="the rule at temperature > 0"
+    )
 
     def judge(
         self,
@@ -73,10 +85,8 @@ class FlyVerifier:
         generator: torch.Generator | None,
     ) -> Verdict:
         if sampling.greedy:
-            verdict = self._greedily(draft, view)
-        else:
-            verdict = self._drawing(draft, view, sampling, generator)
-        return replace(verdict, loose_statistics=target_statistics(draft, view))
+            return self._greedily(draft, view)
+        return self._drawing(draft, view, sampling, generator)
 
     def _greedily(self, draft: Draft, view: TargetView) -> Verdict:
         choice = view.statistics.choice
@@ -91,22 +101,26 @@ class FlyVerifier:
         sampling: Sampling,
         generator: torch.Generator | None,
     ) -> Verdict:
-        law = sampling.warp(view.logits)
+        p = sampling.warp(view.logits)
         gate = self._gate(view)
         if self.rule == "vllm":
-            gate = top3_entropy(law.topk(min(3, law.shape[-1]), dim=-1).values)
+            gate = top3_entropy(p.topk(min(3, p.shape[-1]), dim=-1).values)
         if self.at_temperature == "best_of_two":
-            return self._best_of_two(draft, law, gate, generator)
-        return self._native(draft, law, gate, view.statistics.choice, generator)
+            return self._best_of_two(draft, p, gate, generator)
+        return self._native(draft, p, gate, view.statistics.choice, generator)
 
     def _gate(self, view: TargetView) -> Tensor:
         top3 = top3_entropy(view.statistics.top_probabilities)
         return self.gate(view.statistics.entropy, top3, view.logits.shape[-1])
 
-    def gate(self, entropy: Tensor, top3: Tensor, words: int) -> Tensor:
-        """What θ is compared with, of the target's law at temperature 1 over so many words: from
+    def gate(self, entropy: Tensor, top3: Tensor, vocab_size: int) -> Tensor:
+        """What θ is compared with, of p at temperature 1 over `vocab_size` ids: from
         its entropy and its `top3_entropy`, of one shape."""
-        return entropy / math.log(words) if self.rule == "paper" else top3
+        return entropy / math.log(vocab_size) if self.rule == "paper" else top3
+
+    def replay(self, match: Tensor, entropy: Tensor, top3: Tensor, vocab_size: int) -> Tensor:
+        """The outcome of every node from recorded traces of a greedy run, all [..., N]."""
+        return self.outcomes(match, self.gate(entropy, top3, vocab_size))
 
     def outcomes(self, match: Tensor, gate: Tensor) -> Tensor:
         """The fate of every node judged on its own: both [..., N], and so is the result."""
@@ -116,7 +130,7 @@ class FlyVerifier:
     def _native(
         self,
         draft: Draft,
-        law: Tensor,
+        p: Tensor,
         gate: Tensor,
         choice: Tensor,
         generator: torch.Generator | None,
@@ -124,18 +138,18 @@ class FlyVerifier:
         outcomes = self.outcomes(draft.tokens == choice[:-1], gate[:-1])
         # The target's favourite that p/q refused was no mismatch, so nothing can rescue it.
         outcomes = outcomes.where(outcomes != int(Outcome.EXACT), int(Outcome.REJECTED))
-        possible = law[:-1].gather(1, draft.tokens[:, None]).squeeze(1) > 0
+        possible = p[:-1].gather(1, draft.tokens[:, None]).squeeze(1) > 0
         outcomes = outcomes.where(
             possible | (outcomes != int(Outcome.LOOSE)), int(Outcome.REJECTED)
         )
-        outcomes = outcomes.where(~accept(draft, law, generator), int(Outcome.SAMPLED))
+        outcomes = outcomes.where(~accept(draft, p, generator), int(Outcome.SAMPLED))
         accepted = accepted_prefix(kept(outcomes))
-        return chain_verdict(accepted, draw_next(draft, law, accepted, generator), outcomes)
+        return chain_verdict(accepted, draw_next(draft, p, accepted, generator), outcomes)
 
     def _best_of_two(
-        self, draft: Draft, law: Tensor, gate: Tensor, generator: torch.Generator | None
+        self, draft: Draft, p: Tensor, gate: Tensor, generator: torch.Generator | None
     ) -> Verdict:
-        first, second = draw(law, generator), draw(law, generator)
+        first, second = draw(p, generator), draw(p, generator)
         match = (draft.tokens == first[:-1]) | (draft.tokens == second[:-1])
         outcomes = self.outcomes(match, gate[:-1])
         accepted = accepted_prefix(kept(outcomes))

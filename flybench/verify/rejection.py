@@ -1,4 +1,4 @@
-"""Rejection sampling: the output law is the target's, whatever the draft proposes.
+"""Rejection sampling: the output's distribution is the target's, whatever the draft proposes.
 
 Source: Leviathan et al. 2023 and Chen et al. 2023. Accept x with probability min(1, p(x)/q(x)); at
 the first rejection draw from max(0, p − q), normalised; draw a bonus token from p when all stay.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from flybench.core.declare import verifier
 from flybench.core.drafts import Draft, TargetView
 from flybench.core.outcomes import Outcome
 from flybench.core.verdicts import Verdict
@@ -22,6 +23,7 @@ from flybench.sampling import Sampling, draw
 from flybench.verify.base import accepted_prefix, chain_verdict, match_verdict, pick
 
 
+@verifier("exact", lossless=True, trees=True, sampling="sampled")
 class RejectionVerifier:
     """Lossless verification at temperature > 0."""
 
@@ -32,29 +34,29 @@ class RejectionVerifier:
         sampling: Sampling,
         generator: torch.Generator | None,
     ) -> Verdict:
-        law = sampling.warp(view.logits)
+        p = sampling.warp(view.logits)
         if draft.branches is not None:
-            return match_verdict(draft, draw(law, generator), Outcome.SAMPLED)
-        keep = accept(draft, law, generator)
+            return match_verdict(draft, draw(p, generator), Outcome.SAMPLED)
+        keep = accept(draft, p, generator)
         accepted = accepted_prefix(keep)
         outcomes = torch.where(keep, int(Outcome.SAMPLED), int(Outcome.REJECTED))
-        return chain_verdict(accepted, draw_next(draft, law, accepted, generator), outcomes)
+        return chain_verdict(accepted, draw_next(draft, p, accepted, generator), outcomes)
 
 
-def accept(draft: Draft, law: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Independent acceptance of each node: `law` [N+1, V] (p) → [N] bool."""
+def accept(draft: Draft, p: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Independent acceptance of each node: p [N+1, V] → [N] bool."""
     tokens = draft.tokens[:, None]
-    p = law[:-1].gather(1, tokens).squeeze(1)
+    p = p[:-1].gather(1, tokens).squeeze(1)
     q = torch.ones_like(p) if draft.probs is None else draft.probs.gather(1, tokens).squeeze(1)
     uniform = torch.empty_like(p).uniform_(generator=generator)
     return uniform * q < p
 
 
 def draw_next(
-    draft: Draft, law: Tensor, accepted: Tensor, generator: torch.Generator | None
+    draft: Draft, p: Tensor, accepted: Tensor, generator: torch.Generator | None
 ) -> Tensor:
     """The token after `accepted` nodes: from the residual at a rejection, else from the target."""
-    p = pick(law, accepted)
+    p = pick(p, accepted)
     if not len(draft):
         return draw(p, generator)
     rejected = accepted.clamp(max=len(draft) - 1)

@@ -58,9 +58,9 @@ def told(config: RunConfig) -> tuple[object, ...]:
     method = config.method
     numbers: tuple[object, object] = (None, None)
     if method.verify.kind == "fly":
-        numbers = (method.verify.theta, method.verify.window)
+        numbers = (method.verify["theta"], method.verify["window"])
     elif method.needs_head:
-        numbers = (method.draft.tree_depth, method.draft.tree_top_k)
+        numbers = (method.draft["tree_depth"], method.draft["tree_top_k"])
     return (config.model.name, method.name, method.k, *numbers, config.task.name)
 
 
@@ -73,13 +73,13 @@ def test_presets_are_the_papers_tables(name: str) -> None:
         assert config.model.draft is not None
         assert config.model.target.path == f"meta-llama/{target}"
         assert config.model.draft.path == f"meta-llama/{draft}"
-        assert config.method.verify.rule == "official"
+        assert config.method.verify.tree()["rule"] == "official"
         assert config.task.max_new_tokens == 1024
         assert config.sampling.rule().greedy
         nested = config.method.draft
         if config.method.name == "fly":  # its draft model looks up 6 tokens after 4 to 1
-            assert (nested.kind, nested.ngram_max, nested.ngram_min) == ("nested", 4, 1)
-            assert nested.lookup_tokens == 6
+            assert (nested.kind, nested["ngram_max"], nested["ngram_min"]) == ("nested", 4, 1)
+            assert nested["lookup_tokens"] == 6
 
 
 def test_every_preset_is_checked() -> None:

@@ -14,17 +14,18 @@ from flybench.core.drafts import Draft, TargetView
 from flybench.core.outcomes import Outcome
 from flybench.core.samples import Generation
 from flybench.core.verdicts import Verdict
-from flybench.decode import Decoder, StopRule
-from flybench.draft.eagle3 import PIECES, Eagle3Drafter, Shape
+from flybench.decode import Decoder, StopRule, build_decoder
+from flybench.draft.eagle3 import PIECES, Eagle3Drafter
 from flybench.engine.base import Target
 from flybench.engine.eagle3 import model as model_module
 from flybench.engine.eagle3.model import HeadModel
 from flybench.measure.clock import Clock
-from flybench.methods import build_decoder
 from flybench.sampling import Sampling
 from flybench.verify.exact import ExactVerifier
 from tests.reference import toys
 from tests.reference.eagle3_reference import SlowHead
+from tests.reference.toys import TreeShape as Shape
+from tests.reference.toys import head_setup
 from tests.reference.tracing import traced
 
 CHAIN, TREE = Shape(5), Shape(14, depth=3, top_k=4)
@@ -44,13 +45,13 @@ class Checked(Eagle3Drafter):
         for token, parent in zip(tokens, parents, strict=True):
             before = paths[parent] if parent >= 0 else []
             logits = self.slow.logits(context, before)
-            last_chosen = logits.topk(self._shape.top_k or 1).values[-1]
+            last_chosen = logits.topk(self.tree_top_k if self.tree_depth else 1).values[-1]
             words = self._head.in_target(torch.arange(len(logits)))
             # Orders of addition differ, so that a near tie may fall either way.
             assert logits[words == token].item() > last_chosen - NEAR_TIE
             paths.append([*before, token])
         # A text of one token has no feature yet.
-        assert len(draft) == (self._shape.nodes if len(context) > 1 else 0)
+        assert len(draft) == (self.setup.k if len(context) > 1 else 0)
         return draft
 
 
@@ -91,7 +92,7 @@ def checked(arch: str, shape: Shape, captured: bool = False, **head: Any) -> tup
     make = toys.graph_target if on_graph else toys.eager_target
     plain = make(arch, made.config.taps)
     target, _ = plain.prepare(ExactVerifier(), shape.nodes, Sampling(), shape.depth > 0)
-    drafter = Checked(HeadModel(made, 400, captured), shape)
+    drafter = Checked(head_setup(HeadModel(made, 400, captured), shape), **shape.settings)
     drafter.slow = SlowHead(arch, made)
     return target, drafter
 
@@ -122,8 +123,8 @@ def test_a_chain_and_a_tree_share_a_head(captured: bool, prompt_ids: list[int]) 
     made, make = toys.head("llama"), toys.graph_target if captured else toys.eager_target
     target, model = make("llama", made.config.taps), HeadModel(made, 400, captured)
     shapes = {
-        "chain": DraftConfig("eagle3"),
-        "tree": DraftConfig("eagle3", tree_depth=3, tree_top_k=4),
+        "chain": DraftConfig.of("eagle3"),
+        "tree": DraftConfig.of("eagle3", tree_depth=3, tree_top_k=4),
     }
     methods = [MethodConfig(name, 5, draft) for name, draft in shapes.items()]
     together = [build_decoder(method, target, model, Sampling()) for method in methods]
@@ -165,7 +166,9 @@ def test_greedy_answers_are_those_of_plain_decoding(
 def test_a_prompt_longer_than_a_piece_is_read_whole() -> None:
     target, drafter = checked("llama", Shape(2))
     text = [i % 250 for i in range(max(PIECES) + 100)]
-    drafter = Eagle3Drafter(HeadModel(drafter._head, len(text), captured=False), Shape(2))
+    drafter = Eagle3Drafter(
+        head_setup(HeadModel(drafter._head, len(text), captured=False), Shape(2))
+    )
     taps = target.prefill(text[:-1])
     drafter.start(text, taps, None)
     assert len(drafter.propose(text, 2)) == 2
@@ -207,7 +210,7 @@ def test_a_recorded_prompt_is_read_as_another(length: int) -> None:
     taps = target.prefill(text[:-1])
     drafts = []
     for captured in (False, True):
-        drafter = Eagle3Drafter(HeadModel(copy.deepcopy(made), 700, captured), CHAIN)
+        drafter = Eagle3Drafter(head_setup(HeadModel(copy.deepcopy(made), 700, captured), CHAIN))
         drafter.start(text, taps, None)
         drafts.append(drafter.propose(text, CHAIN.nodes).tokens.tolist())
     assert drafts[0] == drafts[1]

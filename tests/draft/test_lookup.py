@@ -6,7 +6,9 @@ import random
 
 import torch
 
+from flybench.draft.base import DraftSetup
 from flybench.draft.lookup import LookupDrafter, NgramIndex
+from flybench.sampling import Sampling
 
 
 def searched(ids: list[int], longest: int, shortest: int, count: int) -> list[int]:
@@ -61,7 +63,7 @@ def test_no_end_finds_itself() -> None:
 
 
 def test_drafter_proposes_from_prompt_and_answer() -> None:
-    drafter = LookupDrafter(3, 1, torch.device("cpu"))
+    drafter = LookupDrafter(DraftSetup(torch.device("cpu"), 8, Sampling()), 3, 1)
     drafter.start([1, 2, 3, 4], None, None)
     assert drafter.propose([1, 2, 3, 4], 5).tokens.tolist() == []
     draft = drafter.propose([1, 2, 3, 4, 9, 2, 3], 3)
@@ -71,7 +73,7 @@ def test_drafter_proposes_from_prompt_and_answer() -> None:
 
 
 def test_drafter_never_exceeds_the_limit() -> None:
-    drafter = LookupDrafter(3, 1, torch.device("cpu"))
+    drafter = LookupDrafter(DraftSetup(torch.device("cpu"), 8, Sampling()), 3, 1)
     context = [1, 2, 3, 4, 5, 6, 1]
     for limit in (1, 2, 6, 100):
         drafter.start(context, None, None)
@@ -79,7 +81,7 @@ def test_drafter_never_exceeds_the_limit() -> None:
 
 
 def test_a_new_sample_starts_cold() -> None:
-    drafter = LookupDrafter(3, 1, torch.device("cpu"))
+    drafter = LookupDrafter(DraftSetup(torch.device("cpu"), 8, Sampling()), 3, 1)
     drafter.start([1, 2, 1], None, None)
     assert len(drafter.propose([1, 2, 1], 3)) > 0
     drafter.start([5, 1], None, None)

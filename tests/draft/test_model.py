@@ -19,8 +19,10 @@ KINDS = ("model", "nested")
 
 def drafter_of(kind: str, model: CachedModel, sampling: Sampling) -> ModelDrafter | NestedDrafter:
     if kind == "model":
-        return ModelDrafter(model, sampling)
-    return NestedDrafter(model, sampling, ngram_max=3, ngram_min=1, lookup_tokens=4)
+        return ModelDrafter(toys.draft_setup(model, sampling))
+    return NestedDrafter(
+        toys.draft_setup(model, sampling), ngram_max=3, ngram_min=1, lookup_tokens=4
+    )
 
 
 def decision(draft: Draft, kept: int, correction: int) -> Decision:
@@ -129,7 +131,7 @@ def test_each_law_is_that_of_the_text_before_its_token(kind: str) -> None:
 
 def test_model_draft_takes_one_pass_a_token() -> None:
     model = toys.TableModel(torch.eye(5).roll(1, 1))
-    drafter = ModelDrafter(model, Sampling())
+    drafter = ModelDrafter(toys.draft_setup(model, Sampling()))
     drafter.start([0, 1], None, None)
     model.passes = 0
     drafter.propose([0, 1], 6)

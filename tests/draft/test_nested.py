@@ -19,7 +19,7 @@ SAMPLING = Sampling(0.9)
 
 
 def nested(model: toys.TableModel, sampling: Sampling, lookup_tokens: int) -> NestedDrafter:
-    return NestedDrafter(model, sampling, 2, 1, lookup_tokens)
+    return NestedDrafter(toys.draft_setup(model, sampling), 2, 1, lookup_tokens)
 
 
 def counts_of_two_token_drafts(drafter: ModelDrafter | NestedDrafter) -> list[int]:
@@ -35,7 +35,11 @@ def counts_of_two_token_drafts(drafter: ModelDrafter | NestedDrafter) -> list[in
 @pytest.mark.parametrize("kind", ["model", "nested"])
 def test_sampled_drafts_follow_the_draft_model_own_law(kind: str) -> None:
     model = toys.TableModel(TABLE)
-    drafter = ModelDrafter(model, SAMPLING) if kind == "model" else nested(model, SAMPLING, 2)
+    drafter = (
+        ModelDrafter(toys.draft_setup(model, SAMPLING))
+        if kind == "model"
+        else nested(model, SAMPLING, 2)
+    )
     law = SAMPLING.warp(TABLE)
     expected = (law[CONTEXT[-1]][:, None] * law).flatten().double()
     expected = expected / expected.sum() * DRAWS
@@ -47,8 +51,8 @@ def test_sampled_drafts_follow_the_draft_model_own_law(kind: str) -> None:
 
 @pytest.mark.parametrize("lookup_tokens", [1, 3, 6])
 def test_greedy_drafts_equal_the_plain_model(lookup_tokens: int, prompt_ids: list[int]) -> None:
-    plain = ModelDrafter(toys.eager("llama"), Sampling())
-    quick = NestedDrafter(toys.eager("llama"), Sampling(), 4, 1, lookup_tokens)
+    plain = ModelDrafter(toys.draft_setup(toys.eager("llama"), Sampling()))
+    quick = NestedDrafter(toys.draft_setup(toys.eager("llama"), Sampling()), 4, 1, lookup_tokens)
     for limit in (1, 5, 15):
         plain.start(prompt_ids, None, None)
         quick.start(prompt_ids, None, None)

@@ -9,13 +9,12 @@ import psutil
 import pytest
 
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
-from flybench.decode import StopRule
+from flybench.decode import StopRule, build_decoder
 from flybench.engine.base import CachedModel, Target
 from flybench.engine.drafters.layer_skip import with_layers
 from flybench.engine.eager.model import EagerModel, EagerTarget
 from flybench.engine.graph.model import GraphModel
 from flybench.engine.graph.target import GraphTarget
-from flybench.methods import build_decoder
 from flybench.sampling import Sampling
 from tests.reference import toys
 
@@ -33,7 +32,7 @@ def test_hundreds_of_samples_do_not_grow_the_process(engine: str) -> None:
     if engine == "graph":
         captured = [GraphModel(copy.deepcopy(model), toys.VOCAB, 100) for model in pair]
         target, draft = GraphTarget(captured[0]), captured[1]
-    method = MethodConfig("fly", 2, DraftConfig("nested"), VerifyConfig("fly", window=1))
+    method = MethodConfig("fly", 2, DraftConfig.of("nested"), VerifyConfig.of("fly", window=1))
     decoder = build_decoder(method, target, draft, Sampling())
     stop = StopRule(frozenset(), 1)
     process, before = psutil.Process(), 0

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,10 +15,11 @@ from transformers import LlamaConfig, PreTrainedModel
 
 from flybench.core.drafts import Draft, TargetView
 from flybench.core.verdicts import Decision
-from flybench.draft.base import Drafter
-from flybench.engine.base import DraftPass, ReadPass
+from flybench.draft.base import Drafter, DraftSetup
+from flybench.engine.base import CachedModel, DraftPass, ReadPass
 from flybench.engine.eager.model import EagerModel, EagerTarget, draft_by_steps, read_once
 from flybench.engine.eagle3.head import Eagle3Head, HeadConfig
+from flybench.engine.eagle3.model import HeadModel
 from flybench.engine.graph.model import GraphModel
 from flybench.engine.graph.target import GraphTarget
 from flybench.engine.loading.random_models import byte_tokenizer, random_model
@@ -190,3 +192,25 @@ def assert_one_sentence(error: BaseException, *parts: str) -> None:
     assert not re.search(r"[.!?] [A-Z]", text), f"more than one sentence: {text}"
     for part in parts:
         assert part in text, f"{part!r} is missing in: {text}"
+
+
+class TreeShape(NamedTuple):
+    """Drafts of `nodes` tokens: a chain, or with a `depth` a tree that expands `top_k` a level."""
+
+    nodes: int
+    depth: int = 0
+    top_k: int = 10
+
+    @property
+    def settings(self) -> dict[str, int]:
+        return {"tree_depth": self.depth, "tree_top_k": self.top_k}
+
+
+def head_setup(model: HeadModel, shape: TreeShape) -> DraftSetup:
+    """What an EAGLE-3 drafter works with."""
+    return DraftSetup(model.device, shape.nodes, Sampling(), model)
+
+
+def draft_setup(model: CachedModel, sampling: Sampling, k: int = 8) -> DraftSetup:
+    """What a drafter with a draft model works with."""
+    return DraftSetup(model.device, k, sampling, model)

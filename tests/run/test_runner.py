@@ -17,8 +17,8 @@ from msgspec import structs
 from flybench.config import BaselineConfig, RunConfig
 from flybench.config.compose import cells, parse_request
 from flybench.core.errors import FlybenchError
+from flybench.decode import AR
 from flybench.engine.eagle3.checkpoint import save_head
-from flybench.methods import AR
 from flybench.metrics.summary import write_summary
 from flybench.records.folder import RunFolder
 from flybench.run import generate as answer_module

@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from flybench.core.errors import FlybenchError
-from flybench.decode import StopRule
+from flybench.decode import AR, StopRule, build_decoder
 from flybench.engine.eager.model import EagerTarget
-from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from flybench.train.answers import BatchAnswerer, answer_all, by_length
 from flybench.train.corpus import Sample, batches, collate, read_corpus, split, write_corpus

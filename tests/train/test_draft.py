@@ -10,10 +10,9 @@ import torch
 from transformers import PreTrainedModel
 
 from flybench.core.errors import FlybenchError
-from flybench.decode import StopRule
+from flybench.decode import AR, StopRule, build_decoder
 from flybench.engine.drafters.borrowed import read_layers
 from flybench.engine.eager.model import EagerTarget
-from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from flybench.train.card import draft_card, publish
 from flybench.train.corpus import Sample

@@ -12,10 +12,9 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
-from flybench.decode import StopRule
+from flybench.decode import AR, StopRule, build_decoder
 from flybench.engine.eager.model import EagerModel, EagerTarget
 from flybench.engine.eagle3.head import Eagle3Head
-from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from flybench.train import eagle3, optimise
 from flybench.train.corpus import Batch, Sample, batches, collate

@@ -6,7 +6,7 @@ import json
 import math
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -16,11 +16,13 @@ from flybench.core.outcomes import Outcome
 from flybench.core.verdicts import Decision
 from flybench.sampling import Sampling
 from flybench.verify.exact import ExactVerifier
-from flybench.verify.fly import FlyVerifier, Rule, loosen
+from flybench.verify.fly import FlyVerifier, loosen
+from flybench.verify.statistics import StatisticsVerifier
 from tests.reference import fly_reference
 
 VECTORS = Path(__file__).parents[1] / "data" / "fly_vectors.jsonl"
 CASES = [json.loads(line) for line in VECTORS.read_text().splitlines()]
+Rule = Literal["official", "paper", "vllm"]
 RULES: tuple[Rule, ...] = ("official", "paper", "vllm")
 LETTERS = {"exact": "e", "loose": "l", "gate": "g", "window": "w", "tail": "t"}
 UNSURE = [0.1, 0.0, 0.05, 0.0]
@@ -265,7 +267,9 @@ def test_the_target_thinks_its_own_of_every_loose_token(sampling: Sampling) -> N
     logits = torch.randn(9, 12, generator=generator) * 2
     draft = Draft.chain(torch.randint(0, 12, (8,), generator=generator))
     view = TargetView.of(logits)
-    verdict = FlyVerifier("official", 0, 0).judge(draft, view, sampling, generator)
+    verdict = StatisticsVerifier(FlyVerifier("official", 0, 0)).judge(
+        draft, view, sampling, generator
+    )
     decision = verdict.fetch(draft, view)
     assert len(decision.loose_statistics) == decision.loose > 2
     law = logits.double().softmax(-1)

@@ -11,11 +11,11 @@ import math
 import pytest
 import torch
 
-from flybench.config import VerifyConfig
+from flybench.config import EXACT, VerifyConfig
 from flybench.core.drafts import Draft, TargetView
 from flybench.core.outcomes import Outcome
 from flybench.sampling import Sampling
-from flybench.verify import build_verifier, fly
+from flybench.verify import build_rule, build_verifier, fly
 from flybench.verify.base import Verifier
 from flybench.verify.exact import ExactVerifier
 from flybench.verify.fly import FlyVerifier
@@ -222,7 +222,10 @@ def test_equal_seeds_judge_alike() -> None:
 
 
 def test_lossless_verification_is_exact_if_greedy_and_rejection_if_not() -> None:
-    assert isinstance(build_verifier(VerifyConfig(), Sampling()), ExactVerifier)
-    assert isinstance(build_verifier(VerifyConfig(), Sampling(0.5)), RejectionVerifier)
-    loose = build_verifier(VerifyConfig("fly", "paper", 0.7, 3, "best_of_two"), Sampling(0.5))
+    assert isinstance(build_verifier(EXACT, Sampling()), ExactVerifier)
+    assert isinstance(build_verifier(EXACT, Sampling(0.5)), RejectionVerifier)
+    loose = build_rule(
+        VerifyConfig.of("fly", rule="paper", theta=0.7, window=3, at_temperature="best_of_two"),
+        Sampling(0.5),
+    )
     assert loose == FlyVerifier("paper", 0.7, 3, "best_of_two")

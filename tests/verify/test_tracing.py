@@ -11,19 +11,18 @@ import torch
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
 from flybench.core.drafts import Draft, TargetView
 from flybench.core.samples import Generation
-from flybench.decode import Decoder, StopRule
+from flybench.decode import Decoder, StopRule, build_decoder
 from flybench.engine.eager.model import EagerTarget
 from flybench.engine.graph.target import GraphTarget
-from flybench.methods import build_decoder
 from flybench.sampling import Sampling
 from flybench.verify.tracing import trace_rows
 from tests.reference import toys
 
 ARCH, STOP = "llama", StopRule(frozenset(), 40)
 METHODS = {
-    "spd": MethodConfig("spd", 5, DraftConfig("model")),
-    "fly": MethodConfig("fly", 6, DraftConfig("nested"), VerifyConfig("fly", window=2)),
-    "lookup": MethodConfig("lookup", 6, DraftConfig("lookup")),
+    "spd": MethodConfig("spd", 5, DraftConfig.of("model")),
+    "fly": MethodConfig("fly", 6, DraftConfig.of("nested"), VerifyConfig.of("fly", window=2)),
+    "lookup": MethodConfig("lookup", 6, DraftConfig.of("lookup")),
 }
 SAMPLINGS = {"greedy": Sampling(), "sampled": Sampling(0.8)}
 

@@ -12,11 +12,10 @@ from flybench.analysis.latency.timing import Effort, Spread, time_calls
 from flybench.config import MethodConfig, VerifyConfig
 from flybench.core.drafts import Draft
 from flybench.core.samples import Round
-from flybench.decode import Decoder, StopRule
+from flybench.decode import AR, Decoder, StopRule, build_decoder
 from flybench.engine.base import CachedModel, Target
 from flybench.engine.loading.load import on_engine
 from flybench.measure.clock import Clock
-from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from flybench.verify import build_verifier
 
@@ -77,9 +76,9 @@ def _verdicts(
     effort: Effort,
 ) -> Row:
     """Window, gate and all: everything from the target's statistics to the verdict."""
-    loose = method.verify if method.verify.kind == "fly" else VerifyConfig("fly")
+    loose = method.verify if method.verify.kind == "fly" else VerifyConfig.of("fly")
     found = {}
-    for rule in (loose, VerifyConfig("exact")):
+    for rule in (loose, VerifyConfig.of("exact")):
         own, judge = target.prepare(build_verifier(rule, sampling), method.k, sampling)
         own.prefill(prompt[:-1])
         draft = Draft.chain(torch.zeros(method.k, dtype=torch.long, device=target.device))

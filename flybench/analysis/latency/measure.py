@@ -13,7 +13,7 @@ from flybench.analysis.latency.pair import CostedPair
 from flybench.analysis.latency.points import BASE, points
 from flybench.analysis.latency.sweep import Rates, Sweep
 from flybench.analysis.latency.timing import effort
-from flybench.config import MethodConfig
+from flybench.config import MethodConfig, to_tree
 from flybench.distributed import rank
 from flybench.measure.clock import Clock, device_name, peak_memory_bytes, reset_peak_memory
 from flybench.sampling import Sampling
@@ -53,7 +53,7 @@ def measure(pair: CostedPair, method: MethodConfig, sampling: Sampling, clock: C
         "dtype": pair.engine.dtype,
         "weights": pair.weights,
         "models": models,
-        "method": asdict(method),
+        "method": to_tree(method),
         "sampling": asdict(sampling),
         "base": asdict(BASE),
         "effort": str(spent),

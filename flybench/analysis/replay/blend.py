@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-SETTING = ("kind", "rule", "theta", "window", "k")
+FIRST_FIGURE = "tokens"  # the columns before it are settings
 
 
 def blended(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -24,7 +24,7 @@ def blended(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
         shares = np.where(least > 0, (least / strayed) ** 2, strayed == 0)
     shares = shares / shares.sum(0)
     mixed = tables[0].copy()
-    for name in [name for name in mixed if name not in SETTING]:
+    for name in [*mixed][[*mixed].index(FIRST_FIGURE) :]:
         values = np.stack([table[name].to_numpy(float) for table in tables])
         kind = mixed[name].dtype
         value = np.where(shares > 0, shares * values, 0).sum(0)

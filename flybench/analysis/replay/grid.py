@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from flybench.analysis.replay.blend import SETTING, blended
+from flybench.analysis.replay.blend import blended
 from flybench.analysis.replay.drafts import Continued
 from flybench.analysis.replay.rows import Rows, read_rows
 from flybench.analysis.replay.walk import Rounds, walk
@@ -83,7 +82,7 @@ def recorded_config(folder: RunFolder) -> RunConfig:
     """
     config = folder.config()
     method = config.method
-    if method.draft.kind == "none" or method.draft.tree_depth:
+    if method.draft.kind == "none" or method.draft.grows_trees:
         raise FlybenchError(
             f"{folder.path} is a run of method {method.name}, which drafts no chains: replay one "
             "of method=spd or method=fly with record.traces=true."
@@ -112,8 +111,9 @@ def _check_drafter(recorded: MethodConfig, method: MethodConfig) -> None:
 
 
 def _setting(method: MethodConfig) -> dict[str, Any]:
-    known = asdict(method.verify) | {"k": method.k}
-    return {name: known[name] for name in SETTING}
+    known = method.verify.tree()
+    del known["at_temperature"]  # only greedy runs are replayed
+    return {**known, "k": method.k}
 
 
 def _counts(rounds: Rounds) -> dict[str, Any]:

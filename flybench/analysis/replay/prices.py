@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from flybench.analysis.latency.projection import allowed_costs, projection
 from flybench.analysis.replay.grid import recorded_config
 from flybench.analysis.replay.rows import Rows
 from flybench.analysis.replay.walk import Rounds
-from flybench.config import BASELINE, MethodConfig
+from flybench.config import BASELINE, MethodConfig, to_tree
 from flybench.metrics.frames import round_frame
 from flybench.records.folder import RunFolder
 
@@ -48,6 +48,6 @@ class Prices:
         return {"speedup": point, "speedup_low": low, "speedup_high": high}
 
     def _costs(self, method: MethodConfig) -> RoundCosts:
-        costs = measured_costs(self._result, self._source, asdict(method), self._recorded)
+        costs = measured_costs(self._result, self._source, to_tree(method), self._recorded)
         share = self._shares.get(method.draft.kind, 1.0)
         return replace(costs, draft_token_s=share * costs.draft_token_s)

@@ -20,9 +20,9 @@ from flybench.analysis.replay.rows import Bools, Ints
 from flybench.config import MethodConfig
 from flybench.core.outcomes import Outcome
 from flybench.sampling import Sampling
-from flybench.verify import build_verifier
-from flybench.verify.base import Verifier, accepted_prefix, match_outcomes
-from flybench.verify.fly import FlyVerifier, kept
+from flybench.verify import build_rule
+from flybench.verify.base import ReplayableRule, Verifier, accepted_prefix, match_outcomes
+from flybench.verify.fly import kept
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def walk(continued: Continued, drafts: Drafts, method: MethodConfig) -> Rounds:
 
 def _fates(continued: Continued, drafts: Drafts, method: MethodConfig) -> Ints:
     """The verdict on every draft: [P, K]."""
-    verifier, words = build_verifier(method.verify, Sampling()), continued.rows.words
+    rule, words = build_rule(method.verify, Sampling()), continued.rows.words
     facts = (drafts.match, drafts.entropy, drafts.top3_entropy)
     outcomes = torch.zeros(drafts.match.shape, dtype=torch.long)
     lengths = torch.from_numpy(drafts.length)
@@ -84,14 +84,14 @@ def _fates(continued: Continued, drafts: Drafts, method: MethodConfig) -> Ints:
         # A window must fit in its draft, so that shorter ones are judged apart.
         chosen = slice(None) if (lengths == length).all() else lengths == length
         match, entropy, top3 = (part[chosen, :length] for part in facts)
-        outcomes[chosen, :length] = _judge(verifier, match, entropy, top3, words)
+        outcomes[chosen, :length] = _judge(rule, match, entropy, top3, words)
     visited = torch.arange(method.k) <= accepted_prefix(kept(outcomes))[:, None]
     return outcomes.where(visited, int(Outcome.NOT_REACHED)).numpy()
 
 
-def _judge(verifier: Verifier, match: Tensor, entropy: Tensor, top3: Tensor, words: int) -> Tensor:
-    if isinstance(verifier, FlyVerifier):
-        return verifier.outcomes(match, verifier.gate(entropy, top3, words))
+def _judge(rule: Verifier, match: Tensor, entropy: Tensor, top3: Tensor, words: int) -> Tensor:
+    if isinstance(rule, ReplayableRule):
+        return rule.replay(match, entropy, top3, words)
     return match_outcomes(match, Outcome.EXACT)
 
 

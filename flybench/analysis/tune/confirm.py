@@ -16,8 +16,7 @@ from typing import Literal
 import pandas as pd
 
 from flybench.analysis.tune.cells import Cells
-from flybench.analysis.tune.settings import EXACT
-from flybench.config import MethodConfig, RunConfig
+from flybench.config import EXACT, MethodConfig, RunConfig
 from flybench.metrics.frames import sample_frame
 from flybench.metrics.stats import (
     Interval,

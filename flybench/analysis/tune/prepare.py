@@ -11,7 +11,7 @@ from typing import Any
 from flybench.analysis.latency.projection import allowed_costs, check_costs, newest
 from flybench.analysis.latency.record import measured
 from flybench.analysis.tune.settings import TuneSettings
-from flybench.config import MethodConfig, RecordConfig, RunConfig, digest
+from flybench.config import MethodConfig, RecordConfig, RunConfig, digest, to_tree
 from flybench.config.checks import build
 from flybench.config.compose import cells, parse_request
 from flybench.config.overrides import meant, own_settings
@@ -137,7 +137,7 @@ def _check_costs(plan: Plan, settings: TuneSettings, config: RunConfig, latency:
 
 def _needing(settings: TuneSettings, config: RunConfig) -> list[dict[str, Any]]:
     """The methods whose costs are asked for."""
-    return [asdict(method) for method in settings.drafters(config.method)]
+    return [to_tree(method) for method in settings.drafters(config.method)]
 
 
 def _lists(given: dict[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from flybench.analysis.replay.grid import Column, replay
 from flybench.analysis.replay.prices import Prices
 from flybench.analysis.replay.rows import Bools
 from flybench.analysis.tune.risk import Risk
-from flybench.analysis.tune.settings import EXACT, TuneSettings, method_of
-from flybench.config import MethodConfig, VerifyConfig
+from flybench.analysis.tune.settings import TuneSettings, method_of
+from flybench.config import EXACT, MethodConfig, VerifyConfig
 from flybench.metrics.frames import round_frame
 from flybench.run.plan import Plan
 
@@ -45,7 +45,7 @@ def recordings(settings: TuneSettings, base: MethodConfig) -> list[MethodConfig]
     whose text is nearer to that of other loose ones."""
     drafters = settings.drafters(base)
     middle = sorted(settings.theta)[len(settings.theta) // 2]
-    loose = VerifyConfig("fly", settings.rule[0], middle, min(settings.window))
+    loose = VerifyConfig.of("fly", rule=settings.rule[0], theta=middle, window=min(settings.window))
     return [*drafters, method_of(drafters[0].draft, loose, max(settings.k))]
 
 

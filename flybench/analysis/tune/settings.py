@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 
-from flybench.config import DRAFT_MODEL_KINDS, DraftConfig, MethodConfig, VerifyConfig
+from flybench.config import DRAFT_MODEL_KINDS, EXACT, DraftConfig, MethodConfig, VerifyConfig
 from flybench.config.checks import positive
 from flybench.core.errors import FlybenchError
 
-EXACT = VerifyConfig("exact")
 MOST_LOOKS = 10
 # What methods of a drafter are called with the exact rule, and with a loose one.
 NAMES = {"model": ("spd", "fly_no_lookup"), "nested": ("spd_lookup", "fly")}
@@ -63,7 +62,7 @@ class TuneSettings:
         drafts = [base.draft]
         if base.needs_draft_model:
             kinds = ["nested" if each else "model" for each in dict.fromkeys(self.lookup)]
-            drafts = [replace(base.draft, kind=kind) for kind in kinds]
+            drafts = [DraftConfig.from_tree(base.draft.tree() | {"kind": kind}) for kind in kinds]
         return [method_of(draft, EXACT, max(self.k)) for draft in drafts]
 
     def grid(self, base: MethodConfig) -> list[MethodConfig]:
@@ -73,12 +72,12 @@ class TuneSettings:
         return [
             method_of(draft, verify, k)
             for draft, verify, k in product(drafts, verdicts, dict.fromkeys(self.k))
-            if verify == EXACT or k > verify.window
+            if verify == EXACT or k > verify["window"]
         ]
 
     def _loose(self) -> Iterator[VerifyConfig]:
         for rule, theta, window in product(self.rule, self.theta, self.window):
-            yield VerifyConfig("fly", rule, theta, window)
+            yield VerifyConfig.of("fly", rule=rule, theta=theta, window=window)
 
 
 def method_of(draft: DraftConfig, verify: VerifyConfig, k: int) -> MethodConfig:
@@ -89,8 +88,11 @@ def method_of(draft: DraftConfig, verify: VerifyConfig, k: int) -> MethodConfig:
 
 def told(method: MethodConfig) -> str:
     """A method in a few words, its rule among them."""
-    rule = f"{method.verify.rule} rule" if method.verify.kind == "fly" else "exact rule"
-    return f"{method.name} ({rule}, {method.settings})"
+    verify = method.verify
+    if verify.kind != "fly":
+        return f"{method.name} (exact rule, k={method.k})"
+    gate = f"theta={verify['theta']:g} window={verify['window']}"
+    return f"{method.name} ({verify['rule']} rule, k={method.k} {gate})"
 
 
 def _listed(values: tuple[int, ...]) -> str:

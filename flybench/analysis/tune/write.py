@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from flybench.analysis.tune.confirm import Finding
 from flybench.analysis.tune.search import Found
 from flybench.analysis.tune.settings import told
 from flybench.analysis.tune.verdict import Verdict
-from flybench.config import RunConfig
+from flybench.config import RunConfig, to_tree
 from flybench.records.folder import RunFolder
 from flybench.report.plot import LIGHT, Axes, legend_below, png
 
@@ -31,7 +31,7 @@ def write_method(folder: RunFolder, decided: Verdict, config: RunConfig) -> None
     file.parent.mkdir(parents=True, exist_ok=True)
     about = f"by flybench tune for {config.model.name} on {config.task.name}"
     method = replace(decided.method, name=TUNED, description=f"{told(decided.method)}, {about}")
-    file.write_text(yaml.safe_dump(asdict(method), sort_keys=False), encoding="utf-8")
+    file.write_text(yaml.safe_dump(to_tree(method), sort_keys=False), encoding="utf-8")
 
 
 def write_evidence(folder: RunFolder, found: Found, findings: Sequence[Finding], page: str) -> None:
@@ -47,7 +47,7 @@ def _row(finding: Finding) -> dict[str, Any]:
     """A finding as a flat row; two columns for each interval."""
     method = finding.method
     row: dict[str, Any] = {"method": method.name, "k": method.k, "draft": method.draft.kind}
-    row |= asdict(method.verify) | {"run": finding.folder.path.name}
+    row |= method.verify.tree() | {"run": finding.folder.path.name}
     row |= {
         name: getattr(finding, name) for name in ("n", "failed", "level", "state", "length_ratio")
     }

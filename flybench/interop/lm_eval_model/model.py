@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 from tqdm import tqdm
 
+from flybench.config import to_tree
 from flybench.core.errors import FlybenchError
 from flybench.core.samples import Generation, Message, Prompt
 from flybench.decode import Decoder
@@ -122,7 +123,7 @@ class FlybenchLM(LM):  # type: ignore[misc]
     def get_model_info(self) -> dict[str, Any]:
         """What lm-eval adds to the `config` of its results: the settings, and the speed."""
         config = self._machinery.config
-        settings = {name: asdict(config)[name] for name in ("model", "method", "sampling")}
+        settings = {name: to_tree(config)[name] for name in ("model", "method", "sampling")}
         label = engine_label(self._machinery.engine, self._machinery.infos)
         return {NAME: settings | {"engine": label} | self._figures()}
 

@@ -14,7 +14,7 @@ import torch
 
 from flybench.config import EngineConfig, JudgeConfig, ModelRef
 from flybench.core.errors import FlybenchError
-from flybench.decode import Decoder, StopRule
+from flybench.decode import AR, Decoder, StopRule, build_decoder
 from flybench.engine.loading.description import ModelInfo, describe
 from flybench.engine.loading.load import load_pair
 from flybench.engine.loading.pairing import shared_vocab_size
@@ -25,7 +25,6 @@ from flybench.engine.loading.placement import (
     resolve_dtype,
     use_threads,
 )
-from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from flybench.score.judge.base import CallFailed, Messages, Reply
 from flybench.tasks.chat import Chat

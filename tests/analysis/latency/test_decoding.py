@@ -11,13 +11,13 @@ from flybench.analysis.latency.measure import measure
 from flybench.analysis.latency.points import CONTEXT, points
 from flybench.analysis.latency.timing import Effort
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
-from flybench.methods import AR
+from flybench.decode import AR
 from flybench.sampling import Sampling
 from tests.reference.measurements import FakeClock, pair
 
 EFFORT = Effort(warmup=0, least=1, most=1, seconds=1, rounds=3)
-FLY = MethodConfig("fly", 7, DraftConfig("nested"), VerifyConfig("fly"))
-LOOKUP = MethodConfig("lookup", 6, DraftConfig("lookup"))
+FLY = MethodConfig("fly", 7, DraftConfig.of("nested"), VerifyConfig.of("fly"))
+LOOKUP = MethodConfig("lookup", 6, DraftConfig.of("lookup"))
 
 
 def costs(kind: str, method: MethodConfig, sampling: Sampling, **made: Any) -> dict[str, Any]:

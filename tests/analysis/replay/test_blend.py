@@ -10,7 +10,9 @@ from flybench.analysis.replay.blend import blended
 
 def table(tau: float, strayed: float, rounds: int = 10) -> pd.DataFrame:
     row = {"kind": "fly", "rule": "official", "theta": 0.3, "window": 2, "k": 8}
-    return pd.DataFrame([row | {"rounds": rounds, "tau": float(tau), "strayed": strayed}])
+    return pd.DataFrame(
+        [row | {"tokens": 40, "rounds": rounds, "tau": float(tau), "strayed": strayed}]
+    )
 
 
 def test_one_recording_is_its_own_estimate() -> None:

@@ -18,7 +18,7 @@ from flybench.analysis.replay.rows import read_rows
 from flybench.analysis.replay.settings import grid
 from flybench.analysis.replay.walk import walk
 from flybench.cli.main import main
-from flybench.config import MethodConfig, RunConfig, VerifyConfig
+from flybench.config import EXACT, MethodConfig, RunConfig, VerifyConfig
 from flybench.config.compose import cells, parse_request
 from flybench.core.errors import FlybenchError
 from flybench.core.outcomes import OUTCOME_CODES
@@ -116,7 +116,7 @@ def test_a_shorter_exact_draft_is_replayed_exactly_as_far_as_it_was_recorded() -
 def test_fewer_conditions_never_accept_less() -> None:
     folder = run(*RECORDED["exact"], TRACED)
     method = recorded_config(folder).method
-    verify = [VerifyConfig("fly", theta=theta, window=2) for theta in (0.0, 0.3, 0.8, np.inf)]
+    verify = [VerifyConfig.of("fly", theta=theta, window=2) for theta in (0.0, 0.3, 0.8, np.inf)]
     table = replay([folder], [replace(method, verify=each) for each in verify])
     assert table["loose_per_1000"].is_monotonic_decreasing
     assert table["loose_per_1000"].iloc[0] > 0
@@ -182,13 +182,13 @@ def test_a_grid_is_every_combination_whose_window_fits() -> None:
     settings = ["method.verify.theta=0.1,inf", "method.verify.window=2,6", "method.k=4,8"]
     found, left_out = grid(recorded, settings)
     assert left_out == 2
-    assert [(c.verify.theta, c.verify.window, c.k) for c in found] == [
+    assert [(c.verify["theta"], c.verify["window"], c.k) for c in found] == [
         *((0.1, 2, 4), (0.1, 2, 8), (0.1, 6, 8)),
         *((np.inf, 2, 4), (np.inf, 2, 8), (np.inf, 6, 8)),
     ]
     assert {c.verify.kind for c in found} == {"fly"}
     assert [c.k for c in grid(recorded, ["method.k=2,3"])[0]] == [2, 3]
-    assert grid(recorded, [])[0][0].verify == VerifyConfig()
+    assert grid(recorded, [])[0][0].verify == EXACT
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ from flybench.config import DraftConfig, MethodConfig, VerifyConfig
 from flybench.metrics.stats import Interval, Pairs
 from flybench.records.folder import RunFolder
 
-MODEL = DraftConfig("model")
+MODEL = DraftConfig.of("model")
 SPD = method_of(MODEL, EXACT, 8)
 
 
 def fly(theta: float) -> MethodConfig:
-    return method_of(MODEL, VerifyConfig("fly", theta=theta, window=2), 8)
+    return method_of(MODEL, VerifyConfig.of("fly", theta=theta, window=2), 8)
 
 
 def finding(method: MethodConfig, **changed: Any) -> Finding:

@@ -27,8 +27,8 @@ def test_the_grid_has_every_loose_setting_that_fits_and_the_exact_ones() -> None
     grid = SMALL.grid(base("fly"))
     assert len(grid) == len(set(grid)) == 2 * (2 + 2 * (1 + 2))
     assert {method.name for method in grid} == {"spd", "spd_lookup", "fly", "fly_no_lookup"}
-    assert all(method.k > method.verify.window for method in grid if method.verify != EXACT)
-    assert {method.draft.ngram_max for method in grid} == {4}  # of method=fly
+    assert all(method.k > method.verify["window"] for method in grid if method.verify != EXACT)
+    assert {method.draft.get("ngram_max", 4) for method in grid} == {4}  # of method=fly
 
 
 def test_a_drafter_without_a_model_is_not_sped_up() -> None:
@@ -38,7 +38,7 @@ def test_a_drafter_without_a_model_is_not_sped_up() -> None:
 
 
 def test_a_method_says_its_rule() -> None:
-    verify = VerifyConfig("fly", "vllm", 0.3, 2)
+    verify = VerifyConfig.of("fly", rule="vllm", theta=0.3, window=2)
     assert told(MethodConfig("fly", 8, base("fly").draft, verify)) == (
         "fly (vllm rule, k=8 theta=0.3 window=2)"
     )

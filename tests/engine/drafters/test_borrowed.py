@@ -14,18 +14,17 @@ from transformers import PreTrainedModel
 from flybench.analysis.latency.pair import load_costed
 from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelConfig, ModelRef
 from flybench.core.errors import FlybenchError
-from flybench.decode import StopRule
+from flybench.decode import AR, StopRule, build_decoder
 from flybench.engine.drafters.borrowed import borrow, borrows, read_layers, save_layers
 from flybench.engine.drafters.layer_skip import with_layers
 from flybench.engine.eager.model import EagerTarget
 from flybench.engine.loading.description import describe, describe_pair
 from flybench.engine.loading.load import load_pair
 from flybench.engine.loading.placement import check_ranks
-from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from tests.reference import toys
 
-SPD = MethodConfig("spd", 5, DraftConfig("model"))
+SPD = MethodConfig("spd", 5, DraftConfig.of("model"))
 IDS = torch.tensor([200, 5, 90, 17, 33, 250, 60, 61, 62])
 TEXT = torch.tensor([[1, 2, 3, 40, 50]])
 

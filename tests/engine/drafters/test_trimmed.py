@@ -9,17 +9,16 @@ import torch
 
 from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelConfig, ModelRef
 from flybench.core.errors import FlybenchError
-from flybench.decode import StopRule
+from flybench.decode import AR, StopRule, build_decoder
 from flybench.engine.cost.footprint import footprint
 from flybench.engine.drafters.trimmed import frequent_ids, trim_output
 from flybench.engine.eager.model import EagerTarget
 from flybench.engine.loading.description import describe_pair
 from flybench.engine.loading.load import load_pair
-from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from tests.reference import toys
 
-SPD = MethodConfig("spd", 5, DraftConfig("model"))
+SPD = MethodConfig("spd", 5, DraftConfig.of("model"))
 
 
 def test_the_first_ids_and_the_special_ones_stay() -> None:

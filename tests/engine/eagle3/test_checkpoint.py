@@ -13,11 +13,13 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from flybench.core.errors import FlybenchError
-from flybench.draft.eagle3 import Eagle3Drafter, Shape
+from flybench.draft.eagle3 import Eagle3Drafter
 from flybench.engine.eagle3.checkpoint import find_head, load_head, save_head
 from flybench.engine.eagle3.head import Eagle3Head
 from flybench.engine.eagle3.model import HeadModel
 from tests.reference import toys
+from tests.reference.toys import TreeShape as Shape
+from tests.reference.toys import head_setup
 
 TARGET = toys.model("llama")
 TAPS = [1, 2, 3]  # indices of hidden states; other formats name the layer before
@@ -88,7 +90,9 @@ FORMATS = {"sglang": sglang, "self_contained": self_contained, "speculators": sp
 def drafts(head: Eagle3Head, taps: Tensor) -> list[list[int]]:
     found = []
     for shape in (Shape(6), Shape(14, 3, 4)):
-        drafter = Eagle3Drafter(HeadModel(head, 100, captured=False), shape)
+        drafter = Eagle3Drafter(
+            head_setup(HeadModel(head, 100, captured=False), shape), **shape.settings
+        )
         drafter.start(PROMPT, taps, None)
         found.append(drafter.propose(PROMPT, shape.nodes).tokens.tolist())
     return found

@@ -10,25 +10,26 @@ import pytest
 
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
 from flybench.core.samples import Generation
-from flybench.decode import StopRule
+from flybench.decode import AR, StopRule, build_decoder
 from flybench.engine.eager.model import EagerTarget
 from flybench.engine.graph import layers
 from flybench.engine.graph.model import GraphModel
 from flybench.engine.graph.target import GraphTarget
-from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from tests.reference import toys
 from tests.reference.tracing import traced
 
-STRICT = VerifyConfig("fly", theta=math.inf)
+STRICT = VerifyConfig.of("fly", theta=math.inf)
 METHODS = {
     "ar": AR,
-    "spd": MethodConfig("spd", 5, DraftConfig("model")),
-    "lookup": MethodConfig("lookup", 6, DraftConfig("lookup")),
-    "fly": MethodConfig("fly", 15, DraftConfig("model"), VerifyConfig("fly")),
-    "fly paper": MethodConfig("fly", 9, DraftConfig("model"), VerifyConfig("fly", "paper")),
-    "nested": MethodConfig("fly", 15, DraftConfig("nested"), VerifyConfig("fly")),
-    "nested strict": MethodConfig("fly", 15, DraftConfig("nested"), STRICT),
+    "spd": MethodConfig("spd", 5, DraftConfig.of("model")),
+    "lookup": MethodConfig("lookup", 6, DraftConfig.of("lookup")),
+    "fly": MethodConfig("fly", 15, DraftConfig.of("model"), VerifyConfig.of("fly")),
+    "fly paper": MethodConfig(
+        "fly", 9, DraftConfig.of("model"), VerifyConfig.of("fly", rule="paper")
+    ),
+    "nested": MethodConfig("fly", 15, DraftConfig.of("nested"), VerifyConfig.of("fly")),
+    "nested strict": MethodConfig("fly", 15, DraftConfig.of("nested"), STRICT),
 }
 SAMPLINGS = {"greedy": Sampling(), "sampled": Sampling(0.8, 50, 0.95)}
 
@@ -84,7 +85,7 @@ def test_methods_of_different_lengths_share_a_model(arch: str, prompt_ids: list[
         toys.graph_near(arch),
         StopRule(frozenset(), 30),
     )
-    short = MethodConfig("lookup", 3, DraftConfig("lookup"))
+    short = MethodConfig("lookup", 3, DraftConfig.of("lookup"))
     lookup = replace(short, k=9)
     methods = [METHODS["spd"], lookup, short, AR]
     together = [build_decoder(method, target, draft, Sampling()) for method in methods]

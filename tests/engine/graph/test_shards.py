@@ -13,7 +13,7 @@ from transformers import PreTrainedModel
 
 from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelRef, VerifyConfig
 from flybench.core.errors import FlybenchError
-from flybench.decode import StopRule
+from flybench.decode import AR, StopRule, build_decoder
 from flybench.distributed import from_leader, rank
 from flybench.engine.cost.footprint import footprint
 from flybench.engine.eager.model import EagerModel, EagerTarget
@@ -26,13 +26,12 @@ from flybench.engine.loading.description import ModelInfo, describe
 from flybench.engine.loading.load import load_model
 from flybench.engine.loading.placement import choose_engine, resolve_device
 from flybench.engine.loading.shapes import random_weights
-from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from tests.reference import toys
 from tests.reference.ranks import in_two_ranks
 
-SPD = MethodConfig("spd", 5, DraftConfig("model"))
-FLY = MethodConfig("fly", 9, DraftConfig("nested"), VerifyConfig("fly"))
+SPD = MethodConfig("spd", 5, DraftConfig.of("model"))
+FLY = MethodConfig("fly", 9, DraftConfig.of("nested"), VerifyConfig.of("fly"))
 CASES = ((AR, Sampling()), (FLY, Sampling()), (SPD, Sampling(0.8)))
 TEXT, STOP = list(range(40, 72)) * 2, StopRule(frozenset(), 20)
 

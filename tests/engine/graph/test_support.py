@@ -97,10 +97,10 @@ def test_the_engine_is_named_with_its_placement(info: ModelInfo) -> None:
 
 @pytest.mark.parametrize(("k", "lookup_tokens"), [(128, 6), (15, 127)])
 def test_passes_wider_than_the_engine_are_refused(k: int, lookup_tokens: int) -> None:
-    draft = DraftConfig("nested", lookup_tokens=lookup_tokens)
+    draft = DraftConfig.of("nested", lookup_tokens=lookup_tokens)
     method = MethodConfig("wide", k, draft)
     check_width(EngineConfig("eager"), method)
-    check_width(EngineConfig("graph"), MethodConfig("narrow", 127, DraftConfig("model")))
+    check_width(EngineConfig("graph"), MethodConfig("narrow", 127, DraftConfig.of("model")))
     with pytest.raises(FlybenchError) as caught:
         check_width(EngineConfig("graph"), method)
     toys.assert_one_sentence(caught.value, f"method.k={k}", "at most 128", "engine=eager")

@@ -11,13 +11,12 @@ import pytest
 
 from flybench.config import EngineConfig, ModelConfig, ModelRef
 from flybench.core.errors import FlybenchError
-from flybench.decode import StopRule
+from flybench.decode import AR, StopRule, build_decoder
 from flybench.engine.loading import placement
 from flybench.engine.loading.description import describe, describe_pair
 from flybench.engine.loading.load import load_pair
 from flybench.engine.loading.placement import choose_engine, resolve_device
 from flybench.engine.loading.quantised import quantisation
-from flybench.methods import AR, build_decoder
 from flybench.sampling import Sampling
 from tests.reference import toys
 

@@ -59,7 +59,7 @@ def test_values_survive_lm_evals_reading() -> None:
     assert config.model.draft is not None
     assert config.model.draft.skip_layers == (1, 2)
     assert config.model.target.revision is None
-    assert config.method.verify.theta == 0.25
+    assert config.method.verify["theta"] == 0.25
     assert config.model.description == 'a "b", c=d'
 
 

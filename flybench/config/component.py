@@ -1,0 +1,179 @@
+"""A drafter or a rule with its settings, as a method's configuration names it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self, cast
+
+from flybench.config.checks import WORDS, allow, suggestion
+from flybench.config.declared import (
+    FILE,
+    Declaration,
+    Parameter,
+    Room,
+    Value,
+    declarations,
+    kinds,
+    parameters,
+)
+from flybench.core.errors import FlybenchError
+
+
+@dataclass(frozen=True)
+class ComponentConfig:
+    """`kind` and the values of the settings that it declares, in the order of their names."""
+
+    kind: str
+    values: tuple[tuple[str, Value], ...] = ()
+
+    room: ClassVar[Room]
+    path: ClassVar[str]
+    # The settings that every run's key has held from the beginning, whatever its kind: they stay
+    # in keys and files at these values, so that older runs resume.
+    ALWAYS_KEYED: ClassVar[Mapping[str, Value]]
+
+    @classmethod
+    def of(cls, kind: str, **settings: Value) -> Self:
+        """A kind with some of its settings, the others at their defaults.
+
+        Raises:
+            FlybenchError: the kind or a setting is unknown, or a value is not allowed.
+        """
+        return cls.from_tree({"kind": kind, **settings})
+
+    @classmethod
+    def from_tree(cls, tree: Mapping[str, Any]) -> Self:
+        """From plain data. Settings of other kinds are dropped, so that cells of a sweep that
+        differ only in them are one.
+
+        Raises:
+            FlybenchError: as `of`.
+        """
+        if not isinstance(tree, Mapping):
+            raise FlybenchError(
+                f"{cls.path}={tree!r} is not allowed: it is a group with keys of its own, as the "
+                "files in conf/ show."
+            )
+        given = dict(tree)
+        kind = given.pop("kind", None)
+        if not isinstance(kind, str):
+            raise FlybenchError(f"{cls.path}.kind={kind!r} must be text.")
+        if kind.startswith(FILE) and not Path(kind.split(":")[1]).expanduser().is_file():
+            return cls(kind, tuple(sorted(given.items())))  # a finished run of a file that is gone
+        found = declarations(cls.room, kind)
+        if not found:
+            allow(f"{cls.path}.kind", kind, (*kinds(cls.room), f"{FILE}PATH.py:CLASS"))
+        own = {name: each for part in found for name, each in part.parameters.items()}
+        for name in given:
+            if name not in own and name not in parameters(cls.room) | cls.ALWAYS_KEYED.keys():
+                known = ["kind", *own]
+                raise FlybenchError(
+                    f"{cls.path}.{name} is not a setting of {kind}: known ones there are "
+                    f"{', '.join(known)}{suggestion(name, known)}."
+                )
+        values = {name: _checked(f"{cls.path}.{name}", each, given) for name, each in own.items()}
+        config = cls(kind, tuple(sorted(values.items())))
+        for each in own.values():
+            config._check_range(each)
+        return config
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of a setting that the kind declares."""
+        return dict(self.values)[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a setting, or `default` where the kind does not declare it."""
+        return dict(self.values).get(name, default)
+
+    @property
+    def declared(self) -> list[Declaration]:
+        """The classes of the kind.
+
+        Raises:
+            FlybenchError: the kind is of a file that is not there.
+        """
+        return declarations(self.room, self.kind)
+
+    def declaration(self, greedy: bool) -> Declaration:
+        """The class that decides at temperature 0, or above it.
+
+        Raises:
+            FlybenchError: there is none for that.
+        """
+        for each in self.declared:
+            if each.covers(greedy):
+                return each
+        regime = "greedy decoding" if greedy else "sampling at temperature > 0"
+        raise FlybenchError(
+            f"{self.path}.kind={self.kind} does not cover {regime}: use "
+            f"{'sampling=t1' if greedy else 'sampling=greedy'}, or another kind."
+        )
+
+    def tree(self) -> dict[str, Value]:
+        """The settings as files hold them."""
+        return {"kind": self.kind, **self.ALWAYS_KEYED, **dict(self.values)}
+
+    def identity(self) -> dict[str, Any]:
+        """The settings as a run's key holds them: those at their default are left out, except the
+        ones that every key has, so that a new setting renames no run; of a user's file the code
+        counts too."""
+        found = self.declared
+        defaults = {n: each.default for part in found for n, each in part.parameters.items()}
+        changed = {
+            name: value
+            for name, value in self.values
+            if name in self.ALWAYS_KEYED or value != defaults.get(name)
+        }
+        source = {"code": found[0].code_sha256} if self.kind.startswith(FILE) else {}
+        return {"kind": self.kind, **self.ALWAYS_KEYED, **changed, **source}
+
+    def shown(self) -> str:
+        """Settings for a table: those with a label, and any other that is not at its default."""
+        if self.kind.startswith(FILE) and not self.values:
+            return ""
+        known = {n: each for part in self.declared for n, each in part.parameters.items()}
+        told = [
+            f"{each.label or name}={_text(self[name])}"
+            for name, each in known.items()
+            if (each.label or self[name] != each.default) and self.get(each.only_with, True)
+        ]
+        return " ".join(told)
+
+    def _check_range(self, each: Parameter) -> None:
+        value, name = self[each.name], f"{self.path}.{each.name}"
+        if isinstance(value, bool | str):
+            return
+        low = self.get(each.low) if isinstance(each.low, str) else each.low
+        high = self.get(each.high) if isinstance(each.high, str) else each.high
+        below, above = low is not None and value < low, high is not None and value > high
+        if math.isnan(value) or below or above:
+            least, most = _bound(each.low, low), _bound(each.high, high)
+            bounds = " to ".join(filter(None, (least, most))) + ("" if most else " or more")
+            unit = f" {each.unit}" if each.unit else ""
+            raise FlybenchError(
+                f"{name}={_text(value)} is not allowed: use {bounds}{unit} ({each.help})."
+            )
+
+
+def _checked(name: str, each: Parameter, given: Mapping[str, Any]) -> Value:
+    value: Any = given.get(each.name, each.default)
+    if each.type is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if type(value) is not each.type:
+        raise FlybenchError(f"{name}={value!r} must be {WORDS[each.type]}.")
+    if each.choices:
+        allow(name, str(value), each.choices)
+    return cast(Value, value)
+
+
+def _bound(declared: float | str | None, value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{declared}={_text(value)}" if isinstance(declared, str) else _text(value)
+
+
+def _text(value: Value) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
