@@ -57,6 +57,7 @@ class RunConfig:
     warmup: int = 1
     retention_margin: float = 0.01
     out: str = "results"
+    fresh: bool = False  # set older records aside and decode every sample again
 
     # What decides the tokens; the rest (judge, traces, limit, …) may change between resumes.
     KEYED: ClassVar[tuple[str, ...]] = ("model", "method", "task", "engine", "sampling", "seed")

@@ -1,19 +1,14 @@
-"""What is asked, and which rule says whether an answer is right."""
+"""The task: what is asked, and which rule scores the answers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from flybench.config.checks import allow, named, positive
+from flybench.config.declared import FILE, declarations, kinds
 from flybench.core.errors import FlybenchError
 
-KINDS = (
-    *("acp_bench", "demo", "fragile", "gsm8k", "humaneval", "humaneval_instruct", "lm_eval"),
-    *("mbpp", "mbpp_plus", "mt_bench", "niah", "spec_bench"),
-)
 LENGTHS = range(256, 131_073)
-# The scoring rules of each kind of task, its main one first.
-METRICS = {"gsm8k": ("numeric", "strict", "flexible")}
 
 
 @dataclass(frozen=True)
@@ -39,10 +34,11 @@ class TaskConfig:
 
     def __post_init__(self) -> None:
         named("task.name", self.name)
-        allow("task.kind", self.kind, KINDS)
+        if not self.kind.startswith(FILE):  # a finished run is read without its file
+            allow("task.kind", self.kind, (*kinds("tasks"), f"{FILE}PATH.py:CLASS"))
         positive("task.max_new_tokens", self.max_new_tokens)
         if self.metric is not None and self.kind != "lm_eval":
-            allow("task.metric", self.metric, METRICS.get(self.kind, ("null",)))
+            allow("task.metric", self.metric, self._metrics() or ("null",))
         if self.num_fewshot is not None and self.num_fewshot < 0:
             raise FlybenchError(
                 f"task.num_fewshot={self.num_fewshot} is not allowed: use 0 or more."
@@ -61,3 +57,8 @@ class TaskConfig:
             )
         if self.path == "":
             raise FlybenchError("task.path is empty: give a path, or null for the usual source.")
+
+    def _metrics(self) -> tuple[str, ...]:
+        """The values of `metric` that the task declares, its main one first."""
+        (declared,) = declarations("tasks", self.kind)
+        return tuple(declared.option("metrics", ()))

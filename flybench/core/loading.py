@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import sys
@@ -17,7 +18,8 @@ def load_class(file: Path, name: str) -> Any:
     if file.is_relative_to(root):
         inside = file.relative_to(root.parent).with_suffix("")
         return getattr(importlib.import_module(".".join(inside.parts)), name)
-    module_name = f"flybench_user_{file.stem}_{abs(hash(file.resolve()))}"
+    content = hashlib.sha256(file.read_bytes()).hexdigest()  # a file that was edited is another one
+    module_name = f"flybench_user_{file.stem}_{content[:16]}"
     if module_name not in sys.modules:
         spec = importlib.util.spec_from_file_location(module_name, file)
         assert spec is not None and spec.loader is not None, "the file is Python"

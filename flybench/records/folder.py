@@ -126,6 +126,15 @@ class RunFolder:
             stream.truncate(end)
         return True
 
+    def set_aside(self) -> None:
+        """Move records, scores and traces into `replaced-N/`: the next run decodes all anew."""
+        number = len(list(self.path.glob("replaced-*"))) + 1
+        aside = self.path / f"replaced-{number}"
+        for name in (RECORDS, f"{RECORDS}.xz", JUDGEMENTS, "scores.jsonl", "traces"):
+            if (self.path / name).exists():
+                aside.mkdir(exist_ok=True)
+                (self.path / name).rename(aside / name)
+
     def cached(self, key: Key, make: Callable[[], Any]) -> Any:
         """The result of `make`, which reads the folder; a `CachedFolder` keeps it by `key`."""
         return make()

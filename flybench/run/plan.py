@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 
 from flybench.config import MethodConfig, RunConfig, digest
+from flybench.config.declared import FILE, declarations
 from flybench.core.errors import FlybenchError
 from flybench.core.samples import Prompt
 from flybench.decode import AR, AR_AGAIN
@@ -86,6 +87,9 @@ def make_plan(config: RunConfig, describe: DescribePair = describe_pair) -> Plan
         "template": chat.identity,
         "device": setup.device.type,
     }
+    if config.task.kind.startswith(FILE):
+        (declared,) = declarations("tasks", config.task.kind)
+        identity["task_code"] = declared.code_sha256
     key = digest(identity)
     name = "-".join([config.model.name, config.method.name, config.task.name, key[:8]])
     lengths = [len(chat.encode(chat.render(prompt.messages))) for prompt in prompts]

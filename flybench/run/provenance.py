@@ -10,7 +10,7 @@ import functools
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,9 @@ import yaml
 
 import flybench
 from flybench.config import RunConfig, to_tree
+from flybench.config.declared import declarations
 from flybench.config.groups import conf_dir
+from flybench.core.errors import FlybenchError
 from flybench.engine.loading.description import ModelInfo
 from flybench.engine.loading.placement import engine_label
 from flybench.measure.clock import busy_share, device_name, environment, redacted
@@ -50,9 +52,41 @@ def open_folder(plan: Plan, argv: Sequence[str], decodes: bool = True) -> None:
     plan.folder.write_json("provenance.json", provenance(plan, argv) | {"warnings": every})
 
 
+def code_hashes(config: RunConfig) -> dict[str, str]:
+    """Hashes of the code of the drafter, the rule and the task, without comments and docstrings."""
+    greedy = config.sampling.rule().greedy
+    (drafter,), rule = config.method.draft.declared, config.method.verify.declaration(greedy)
+    (task,) = declarations("tasks", config.task.kind)
+    found = {"draft": drafter, "verify": rule, "task": task}
+    return {name: each.code_sha256 for name, each in found.items()}
+
+
+def check_code(plan: Plan) -> None:
+    """Refuse to continue samples that were decoded by another version of the drafter or the rule.
+
+    Raises:
+        FlybenchError: the code has changed since.
+    """
+    known = plan.folder.read_json("provenance.json")
+    invocations = known.get("invocations") if isinstance(known, dict) else None
+    before = (invocations or [{}])[-1].get("code") or {}
+    now = code_hashes(plan.config)
+    changed = [name for name in ("draft", "verify") if before.get(name, now[name]) != now[name]]
+    if changed and plan.folder.records():
+        kinds = {"draft": plan.config.method.draft.kind, "verify": plan.config.method.verify.kind}
+        names = " and ".join(f"method.{name}.kind={kinds[name]}" for name in changed)
+        raise FlybenchError(
+            f"the code of {names} has changed since {plan.folder.path} was decoded: add fresh=true "
+            "to decode all its samples again (the older ones are set aside), or set out= to "
+            "another folder."
+        )
+
+
 def write_config(folder: RunFolder, config: RunConfig) -> None:
     """Write config.yaml: the settings of the tokens, and of the judge that scored them."""
-    folder.write("config.yaml", yaml.safe_dump(to_tree(config), sort_keys=False))
+    folder.write(
+        "config.yaml", yaml.safe_dump(to_tree(replace(config, fresh=False)), sort_keys=False)
+    )
 
 
 def busy_warnings(device: torch.device) -> list[str]:
@@ -76,6 +110,7 @@ def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
         "argv": redacted(argv),
         "git": _git_state(),
         "environment": environment(plan.device),
+        "code": code_hashes(config),
     }
     return model_facts(plan) | {
         "method": config.method.name,

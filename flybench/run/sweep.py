@@ -30,7 +30,7 @@ from flybench.run.grouping import count, partners
 from flybench.run.headline import headline
 from flybench.run.plan import Plan, planned
 from flybench.run.progress import Progress
-from flybench.run.provenance import open_folder
+from flybench.run.provenance import check_code, open_folder
 from flybench.run.runner import Asked, generate, pending
 from flybench.run.session import Session
 from flybench.score.assessment import assess
@@ -129,6 +129,11 @@ class Sweep:
         try:
             held.enter_context(plan.folder.exclusive())
             cells = {} if number in self._decoded else {number: plan, **self._others(number, held)}
+            for each in cells.values():
+                if each.config.fresh:
+                    each.folder.set_aside()
+                else:
+                    check_code(each)
             todo = pending(list(cells.values())) if cells else []
             self._expect(list(cells), todo)
             for each in cells.values():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from flybench.core.declare import task
 from flybench.core.samples import Record, Score
 from flybench.tasks.base import row_of
 from flybench.tasks.lm_eval.recipe_task import RecipeTask
@@ -44,6 +45,7 @@ def _facts(text: str) -> frozenset[str]:
     return frozenset(" ".join(fact.replace(",", " ").split()) for fact in FACT.findall(text))
 
 
+@task("acp_bench")
 class AcpBenchTask(RecipeTask):
     """lm-eval's `acp_prog_gen` with a scorer of its own."""
 

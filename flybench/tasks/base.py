@@ -1,7 +1,8 @@
-"""What a task is: prompts in, scores out.
+"""The task's protocol: prompts in, scores out.
 
-To add one: a file beside this one with a class that keeps these promises, a line in
-`flybench/tasks/__init__.py`, a YAML in `conf/task/`, and a test.
+To add a task: one file beside this one, or anywhere (`task.kind=file:PATH.py:CLASS`), with a class
+that keeps these promises under `@task("KIND")`, a YAML in `conf/task/`, and a test of its scorer.
+`CONTRIBUTING.md` has a complete example.
 """
 
 from __future__ import annotations

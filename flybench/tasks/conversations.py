@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from flybench.config import TaskConfig
+from flybench.core.declare import task
 from flybench.core.errors import FlybenchError
 from flybench.core.samples import Prompt, Record, Score
 from flybench.tasks.base import Judged, RowTask
@@ -58,6 +59,7 @@ class ConversationTask(RowTask):
         )
 
 
+@task("mt_bench")
 class MtBenchTask(ConversationTask):
     """MT-Bench by its own eight categories."""
 
@@ -69,6 +71,7 @@ class MtBenchTask(ConversationTask):
         return [{names.get(key, key): value for key, value in row.items()} for row in rows]
 
 
+@task("spec_bench")
 class SpecBenchTask(ConversationTask):
     """Spec-Bench by its six subtasks."""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from flybench.config import TaskConfig
 from flybench.config.checks import allow
+from flybench.core.declare import task
 from flybench.core.errors import FlybenchError
 from flybench.core.samples import Prompt, Record, Score
 from flybench.sandbox.execute import run_program
@@ -22,6 +23,7 @@ from flybench.tasks.programs import assembled
 from flybench.tasks.sources import by_id, local_file, package_file, read_rows
 
 
+@task("demo")
 class DemoTask(RowTask):
     """Five kinds of items: number, python, contains, exact, and open ones that nothing judges."""
 

@@ -17,6 +17,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from flybench.config import TaskConfig
+from flybench.core.declare import task
 from flybench.core.samples import Prompt, Record, Score
 from flybench.tasks.base import Judged, RowTask, row_of
 from flybench.tasks.extract.answers import as_number, last_number, last_number_text
@@ -173,6 +174,7 @@ READ: dict[str, Callable[[str, Item], Reading]] = {
 }
 
 
+@task("fragile")
 class FragileTask(RowTask):
     """Every group's items in turn, so that a prefix has some of each."""
 

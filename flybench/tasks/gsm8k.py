@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from flybench.config import TaskConfig
+from flybench.core.declare import task
 from flybench.core.errors import FlybenchError
 from flybench.core.samples import Record, Score
 from flybench.tasks.base import row_of
@@ -21,6 +22,7 @@ FILTERS = {"strict-match": "strict", "flexible-extract": "flexible"}
 INVALID = "[invalid]"
 
 
+@task("gsm8k", metrics=("numeric", "strict", "flexible"))
 class Gsm8kTask(RecipeTask):
     """lm-eval's `gsm8k` with a rule of its own."""
 

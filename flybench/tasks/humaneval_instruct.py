@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from flybench.config import TaskConfig, digest
+from flybench.core.declare import task
 from flybench.core.samples import Message
 from flybench.tasks.humaneval import HumanEvalTask
 from flybench.tasks.lm_eval.recipes import filled, recipe_settings
@@ -19,6 +20,7 @@ RECIPE = "humaneval_instruct"
 FENCE = "```"
 
 
+@task("humaneval_instruct")
 class HumanEvalInstructTask(HumanEvalTask):
     """Prompts of lm-eval's recipe, and its way to read an answer."""
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flybench.config import TaskConfig
+from flybench.core.declare import task
 from flybench.core.samples import Prompt, Record, Score
 from flybench.tasks.base import Judged, RowTask, row_of
 
@@ -47,6 +48,7 @@ QUESTION = (
 )
 
 
+@task("niah")
 class NiahTask(RowTask):
     """`SAMPLES` texts of about `task.length` tokens."""
 

@@ -164,7 +164,10 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     ),
     "no tokens to draft": ({"method__k": 0}, ("method.k=0", "at least 1")),
     "negative draft": ({"method__k": -3}, ("method.k=-3", "at least 1")),
-    "no tokens to look up": ({"method__draft__lookup_tokens": 0}, ("lookup_tokens=0", "use 1 or more")),
+    "no tokens to look up": (
+        {"method__draft__lookup_tokens": 0},
+        ("lookup_tokens=0", "use 1 or more"),
+    ),
     "n-grams upside down": (
         {"method__draft__ngram_min": 5},
         ("ngram_min=5", "ngram_max=4", "use 1 to ngram_max=4"),

@@ -11,12 +11,14 @@ from typing import Any
 
 from flybench.config import TaskConfig
 from flybench.config.checks import suggestion
+from flybench.core.declare import task
 from flybench.core.errors import FlybenchError
 from flybench.core.samples import Record, Score
 from flybench.tasks.base import row_of
 from flybench.tasks.lm_eval.recipe_task import RecipeTask
 
 
+@task("lm_eval")
 class LmEvalTask(RecipeTask):
     """A `generate_until` task of lm-eval, scored by its own metrics."""
 

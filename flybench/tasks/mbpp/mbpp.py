@@ -11,6 +11,7 @@ import ast
 from typing import Any
 
 from flybench.config import TaskConfig
+from flybench.core.declare import task
 from flybench.core.errors import FlybenchError
 from flybench.tasks.programs import ProgramTask, assembled
 from flybench.tasks.sources import Rows, by_id, local_file, read_hub, read_rows
@@ -25,6 +26,7 @@ TESTED = range(11, 511)
 FIELDS = {"prompt": str, "code": str, "test_list": list}
 
 
+@task("mbpp")
 class MbppTask(ProgramTask):
     """Prompts and scorer of MBPP."""
 

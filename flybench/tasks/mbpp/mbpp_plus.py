@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flybench.config import TaskConfig
+from flybench.core.declare import task
 from flybench.core.errors import FlybenchError
 from flybench.tasks.mbpp import plus_check
 from flybench.tasks.mbpp.mbpp import entry_point
@@ -30,6 +31,7 @@ REMEDY = "give task.path= the file MbppPlus.jsonl of EvalPlus' releases."
 FIELDS = {"prompt": str, "entry_point": str, "canonical_solution": str, "inputs": str}
 
 
+@task("mbpp_plus")
 class MbppPlusTask(ProgramTask):
     """Prompts and scorer of MBPP+."""
 
