@@ -9,10 +9,10 @@ tokens, so whatever decides what comes next is taken from rank 0.
 from __future__ import annotations
 
 import os
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import torch
-import torch.distributed as dist
+if TYPE_CHECKING:
+    import torch
 
 T = TypeVar("T")
 
@@ -34,7 +34,12 @@ def world_size() -> int:
 
 def join(device: torch.device) -> None:
     """Meet the other processes, once; alone, there is nobody to meet."""
-    if world_size() == 1 or dist.is_initialized():
+    if world_size() == 1:
+        return
+    import torch
+    import torch.distributed as dist
+
+    if dist.is_initialized():
         return
     if device.type == "cuda":
         torch.cuda.set_device(device)
@@ -47,6 +52,8 @@ def from_leader(value: T) -> T:
     """Rank 0's `value`, which must survive pickling."""
     if world_size() == 1:
         return value
+    import torch.distributed as dist
+
     box = [value]
     dist.broadcast_object_list(box, src=0)
     return box[0]

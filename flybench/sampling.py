@@ -11,44 +11,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from flybench.core.errors import FlybenchError
+from flybench.core.sampling import SamplingSettings
 
 
 @dataclass(frozen=True)
-class Sampling:
-    """Sampling settings. Temperature 0 is greedy; `top_k` 0 and `top_p` 1 switch those cuts off.
+class Sampling(SamplingSettings):
+    """Sampling settings applied to logits.
 
     Raises:
         FlybenchError: a setting is outside its range.
     """
-
-    temperature: float = 0.0
-    top_k: int = 0
-    top_p: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.temperature and not 1e-3 <= self.temperature <= 10:
-            raise FlybenchError(
-                f"sampling.temperature={self.temperature:g} is not allowed: "
-                "use 0 for greedy decoding or a value from 0.001 to 10."
-            )
-        if self.top_k < 0:
-            raise FlybenchError(
-                f"sampling.top_k={self.top_k} is not allowed: use 0 for off or a positive number."
-            )
-        if not 0 < self.top_p <= 1:
-            raise FlybenchError(
-                f"sampling.top_p={self.top_p:g} is not allowed: use 1 for off or a value in (0, 1)."
-            )
-        if self.greedy and (self.top_k or self.top_p < 1):
-            raise FlybenchError(
-                "sampling.top_k and sampling.top_p have no effect at temperature 0: "
-                "set sampling.temperature above 0 or leave them at 0 and 1."
-            )
-
-    @property
-    def greedy(self) -> bool:
-        return self.temperature == 0
 
     def warp(self, logits: Tensor) -> Tensor:
         """The law that tokens are drawn from: [R, V] logits → [R, V] probabilities.

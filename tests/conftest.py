@@ -10,6 +10,7 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
+from flybench.cli.log import logging_to_stderr
 from flybench.core.samples import Generation
 from flybench.decode import AR, StopRule, build_decoder
 from flybench.engine.eager.model import EagerTarget
@@ -55,6 +56,13 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provenance, "busy_share", lambda: 0.0)
     monkeypatch.setattr(placement, "physical_cores", lambda: 1)
     monkeypatch.setattr(placement, "computes_natively", lambda dtype: True)
+
+
+@pytest.fixture
+def log_on_stderr() -> Iterator[None]:
+    """The package's log is on stderr, as a command puts it there."""
+    with logging_to_stderr():
+        yield
 
 
 @pytest.fixture(scope="session")

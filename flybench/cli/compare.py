@@ -1,21 +1,14 @@
-"""`flybench compare A B [gates]`: A is the base, B is what is asked about.
-
---max-retention-loss L   B keeps at least 1 − L of A's accuracy, over the samples judged in both
---min-speedup X          B answers at least X times as fast as A; with --across-machines, where the
-                         runs' machines differ, B's speed-up over its AR is at least X times A's
+"""The work of `flybench compare A B`: A is the base, B is what is asked about.
 
 Exit codes, for CI: 0 every gate holds, that is, its whole 95 % interval does; 1 one is broken, its
 whole interval is below the bar; 3 none is broken and one is not resolved, so that what was not
-shown never passes as shown (a job that can live with that tests for 3); 2 the runs are unlike or
-cannot be read. Equal runs scatter around 1, so a bar of 1 is seldom resolved: 0.97 is a bar that
-noise passes.
+shown never passes as shown (a job that can live with that tests for 3).
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,8 +39,6 @@ from flybench.analysis.compare.unlike import (
     shared_samples,
     speed_blocker,
 )
-from flybench.cli.arguments import Parser
-from flybench.config.checks import share
 from flybench.core.errors import FlybenchError
 
 # AR's times in two runs of one machine may differ by this share before a reader is told.
@@ -65,13 +56,12 @@ class Asked(NamedTuple):
     json: Path | None
 
 
-def compare_command(arguments: Sequence[str]) -> int:
+def compare_command(asked: Asked) -> int:
     """Print the comparison; 0 if every gate holds, 1 if one is broken, 3 if one is not resolved.
 
     Raises:
         FlybenchError: the runs are unlike, or a gate asks for what they cannot show.
     """
-    asked = _asked(arguments)
     found = compare(asked)
     if asked.json is not None:
         asked.json.write_text(json.dumps(_plain(found), indent=2) + "\n", encoding="utf-8")
@@ -106,27 +96,6 @@ def compare(asked: Asked) -> Comparison:
         notes=list(_notes(a, b, timed, failed, no_speed, no_accuracy)),
         gates=gates,
     )
-
-
-def _asked(arguments: Sequence[str]) -> Asked:
-    parser = Parser("compare")
-    parser.add_argument("a", type=Path, metavar="A")
-    parser.add_argument("b", type=Path, metavar="B")
-    parser.add_argument("--max-retention-loss", type=float, dest="loss")
-    parser.add_argument("--min-speedup", type=float, dest="speedup")
-    parser.add_argument("--across-machines", action="store_true")
-    parser.add_argument("--json", type=Path)
-    asked = Asked(**vars(parser.parse_args(list(arguments))))
-    if asked.loss is not None:
-        share("--max-retention-loss", asked.loss)
-    if asked.speedup is not None and not 0 < asked.speedup < math.inf:
-        raise FlybenchError(
-            f"--min-speedup={asked.speedup:g} is not allowed: use a number above 0, such as 0.97 "
-            "for at most 3 % slower."
-        )
-    if asked.json is not None and not asked.json.parent.is_dir():
-        raise FlybenchError(f"--json {asked.json} is in no folder that exists: make it first.")
-    return asked
 
 
 def _gates(

@@ -1,4 +1,4 @@
-"""`flybench doctor`: what this machine can run, and what to do about what it cannot.
+"""The work of `flybench doctor`: what this machine can run, and the remedy for the rest.
 
 Nothing is downloaded and no weight is loaded; the hub is asked once whether it answers.
 """
@@ -6,7 +6,7 @@ Nothing is downloaded and no weight is loaded; the hub is asked once whether it 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.request import urlopen
 
@@ -39,7 +39,7 @@ class Finding:
     remedy: str = ""
 
 
-def doctor_command(arguments: Sequence[str]) -> int:
+def doctor() -> int:
     """Print every finding; exit code 0 whatever is missing, since most of it is optional."""
     hub = _hub_answers()
     sections = {

@@ -1,48 +1,45 @@
-"""`flybench power RUN…`: how many samples would tell whether a method keeps the accuracy.
+"""The work of `flybench power`: how many samples would tell whether a method keeps the accuracy.
 
 From a run's own pairs: how often AR is right, and how often the method and AR disagree.
 """
 
 from __future__ import annotations
 
-import sys
+import logging
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from flybench.cli.arguments import Parser
 from flybench.config import BASELINES
-from flybench.config.checks import MANY, share
+from flybench.config.checks import MANY
 from flybench.metrics.frames import methods_of, sample_frame
 from flybench.metrics.stats import Pairs, samples_needed
 from flybench.records.folder import RunFolder
+
+log = logging.getLogger(__name__)
 
 MARGINS = (0.005, 0.01, 0.02, 0.05)
 POWERS = (0.8, 0.9)
 FEW = 30
 
 
-def power_command(arguments: Sequence[str]) -> int:
-    """Print a table for each run and method; exit code 2 if a run has nothing to plan with."""
-    parser = Parser("power")
-    parser.add_argument("runs", nargs="+", type=Path)
-    parser.add_argument("--margin", type=float, action="append", default=[])
-    asked = parser.parse_args(list(arguments))
-    for margin in asked.margin:
-        share("--margin", margin)
+def power(folders: Sequence[RunFolder], given: Sequence[float]) -> int:
+    """Print a table for each run and method, at the `given` margins or the usual ones.
+
+    Returns the exit code: 2 if a run has nothing to plan with.
+    """
     code = 0
-    for folder in RunFolder.all_existing(asked.runs):
+    for folder in folders:
         found = list(_judged(folder))
         if not found:
             code = 2
-            print(
-                f"flybench: {folder.path} has no pair of judged answers of ar and a method, or "
-                "grades instead of right and wrong ones, or ar solved none: choose a run of a "
-                "method, of a task that a rule scores and ar can solve.",
-                file=sys.stderr,
+            log.error(
+                "%s has no pair of judged answers of ar and a method, or grades instead of right "
+                "and wrong ones, or ar solved none: choose a run of a method, of a task that a "
+                "rule scores and ar can solve.",
+                folder.path,
             )
         own = folder.provenance()["retention_margin"]
         for method, pairs in found:
-            margins = sorted(set(asked.margin or [own, *MARGINS]))
+            margins = sorted(set(given or [own, *MARGINS]))
             print("\n".join(_lines(f"{folder.path.name}, {method}", pairs, margins)) + "\n")
     return code
 

@@ -1,8 +1,7 @@
-"""`flybench replay RUN… method.verify.theta=0.1,0.3 … [latency=FILE] [--against RUN…]`."""
+"""The work of `flybench replay`: the table of a grid, or of replays beside real runs."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,41 +12,30 @@ from flybench.analysis.replay.against import against, common_samples
 from flybench.analysis.replay.grid import recorded_config, replay
 from flybench.analysis.replay.prices import Prices
 from flybench.analysis.replay.settings import grid
-from flybench.cli.arguments import Parser
-from flybench.core.errors import FlybenchError
 from flybench.records.folder import RunFolder
 from flybench.text import aligned, interval, number, percent
 
-SETTING = re.compile(r"(latency|[a-z_]+\.[a-z_.]+)=")
-COSTS = "latency="
 
+def replay_runs(
+    folders: Sequence[RunFolder],
+    swept: Sequence[str],
+    costs: Path | None,
+    others: Sequence[RunFolder],
+) -> pd.DataFrame:
+    """Print and return the table of a grid, or that of real runs (`others`) beside their replays.
 
-def replay_command(arguments: Sequence[str]) -> int:
-    """Print the table of a grid, or that of real runs beside their replays."""
-    settings = [argument for argument in arguments if SETTING.match(argument)]
-    parser = Parser("replay")
-    parser.add_argument("runs", nargs="+", type=Path)
-    parser.add_argument("--against", nargs="+", type=Path)
-    parser.add_argument("--csv", type=Path)
-    asked = parser.parse_args([word for word in arguments if word not in settings])
-    costs = [Path(word.removeprefix(COSTS)) for word in settings if word.startswith(COSTS)]
-    swept = [word for word in settings if not word.startswith(COSTS)]
-    folders = RunFolder.all_existing(asked.runs)
+    `swept` are settings such as `method.k=5,10`, `costs` the file that a speed-up is projected by.
+    """
     cells, left_out = grid(recorded_config(folders[0]).method, swept)
     samples = common_samples(folders)
-    if asked.csv is not None and not asked.csv.parent.is_dir():
-        raise FlybenchError(f"--csv {asked.csv} has no folder: make {asked.csv.parent} first.")
-    if asked.against:
-        runs = RunFolder.all_existing(asked.against)
-        table = against(folders, runs, cells if swept else None)
+    if others:
+        table = against(folders, others, cells if swept else None)
         print(errors(table))
     else:
-        columns = [Prices(folders[0], path) for path in costs[-1:]]
+        columns = [] if costs is None else [Prices(folders[0], costs)]
         table = replay(folders, cells, samples, columns)
         print(estimates(table, left_out))
-    if asked.csv:
-        table.to_csv(asked.csv, index=False)
-    return 0
+    return table
 
 
 def estimates(table: pd.DataFrame, left_out: int) -> str:

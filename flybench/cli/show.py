@@ -1,62 +1,43 @@
-"""`flybench show RUN [SAMPLE] [--method NAME]`."""
+"""The work of `flybench show`: one sample's answer, or the list of samples."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from flybench.analysis.show.answer import Arm, answer
 from flybench.analysis.show.listing import listing
 from flybench.analysis.show.paint import coloured, line
-from flybench.cli.arguments import Parser
 from flybench.config import BASELINE, BASELINES
 from flybench.config.checks import suggestion
 from flybench.core.errors import FlybenchError
 from flybench.metrics.frames import methods_of, sample_frame
-from flybench.records.folder import RunFolder
 from flybench.records.token_texts import vocabulary
 from flybench.report.run import CachedFolder
 
 
-def show_command(arguments: Sequence[str]) -> int:
+def show(path: Path, sample: str | None, given: str | None) -> int:
     """Print one sample's answer, or without a sample the list of them.
 
     Raises:
-        FlybenchError: there is no such run, method or sample.
+        FlybenchError: the run has no records, or no such method or sample.
     """
-    parser = Parser("show")
-    parser.add_argument("run", type=Path)
-    parser.add_argument("sample", nargs="?")
-    parser.add_argument("--method")
-    asked = parser.parse_args(list(arguments))
-    folder = _folder(asked.run, asked.sample)
-    method = _method(folder, asked.method)
-    if asked.sample is None:
-        own, plain = sample_frame(folder, method), sample_frame(folder, BASELINE)
-        print(listing(own, plain))
-        print(
-            f"\n{len(own)} samples of {line(method)}: flybench show {line(str(asked.run))} SAMPLE"
-        )
-        return 0
-    own_arm = _arm(folder, asked.sample, method)
-    beside = (asked.sample, BASELINE) in folder.records() and method != BASELINE
-    plain_arm = _arm(folder, asked.sample, BASELINE) if beside else None
-    print(answer(own_arm, plain_arm, vocabulary(folder), coloured(sys.stdout)))
-    return 0
-
-
-def _folder(path: Path, sample: str | None) -> CachedFolder:
-    if sample is not None and not path.is_dir() and RunFolder(Path(sample)).config_file.is_file():
-        raise FlybenchError(
-            f"{sample} is the run and comes first: flybench show {sample} {line(str(path))}."
-        )
-    folder = CachedFolder(RunFolder.existing(path).path)
+    folder = CachedFolder(path)
     if not folder.records():
         raise FlybenchError(
             f"{path} holds no records yet: repeat its `flybench run`, which continues it."
         )
-    return folder
+    method = _method(folder, given)
+    if sample is None:
+        own, plain = sample_frame(folder, method), sample_frame(folder, BASELINE)
+        print(listing(own, plain))
+        print(f"\n{len(own)} samples of {line(method)}: flybench show {line(str(path))} SAMPLE")
+        return 0
+    own_arm = _arm(folder, sample, method)
+    beside = (sample, BASELINE) in folder.records() and method != BASELINE
+    plain_arm = _arm(folder, sample, BASELINE) if beside else None
+    print(answer(own_arm, plain_arm, vocabulary(folder), coloured(sys.stdout)))
+    return 0
 
 
 def _method(folder: CachedFolder, given: str | None) -> str:

@@ -1,18 +1,15 @@
-"""`flybench train-eagle3`: a head for any target that fits, from prompts that it answers itself."""
+"""The work of `flybench train-eagle3`: a head for a target, from its own answers."""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import logging
+from dataclasses import asdict
 from pathlib import Path
 
 from transformers import PreTrainedModel
 
-from flybench.config.checks import build, positive
-from flybench.config.compose import cells, parse_request
-from flybench.config.overrides import own_settings
+from flybench.config import RunConfig
 from flybench.core.errors import FlybenchError
 from flybench.decode import AR, StopRule, build_decoder
 from flybench.engine.drafters.layer_skip import same_weights
@@ -26,52 +23,35 @@ from flybench.tasks.chat import Chat
 from flybench.train.answers import BatchAnswerer, answer_all
 from flybench.train.card import head_card, publish
 from flybench.train.corpus import Sample, read_corpus, write_corpus
-from flybench.train.head import HeadSettings, train_head
+from flybench.train.head import train_head
 from flybench.train.lessons import ALL, claim
+from flybench.train.settings import AnswerSettings, HeadSettings
+
+log = logging.getLogger(__name__)
 
 CORPUS = "corpus.jsonl"
 Prompt = tuple[list[int], str]
 """Its ids, and the domain that it is from."""
 
 
-@dataclass(frozen=True)
-class AnswerSettings:
-    """How the target answers: at most `max_new_tokens` each, `batch` prompts at a time."""
-
-    max_new_tokens: int = 256
-    batch: int = 64
-
-    def __post_init__(self) -> None:
-        positive("answers.max_new_tokens", self.max_new_tokens)
-        positive("answers.batch", self.batch)
-
-
-def train_eagle3_command(arguments: Sequence[str]) -> int:
-    """model=… data=PROMPTS.jsonl [out=FOLDER] [train.NAME=…] [answers.NAME=…]"""
-    given, rest = own_settings(arguments, ("train", "answers"), ("data", "out"))
-    if "data" not in given:
-        raise FlybenchError(
-            "flybench train-eagle3 needs data=FILE, a file of JSON objects with a prompt, or "
-            "messages, one a line."
-        )
-    settings = build(HeadSettings, given.get("train", {}), "train")
-    how = build(AnswerSettings, given.get("answers", {}), "answers")
-    (config,) = cells(parse_request([*rest, "method=ar"]))
+def train(
+    config: RunConfig, data: Path, folder: Path, settings: HeadSettings, how: AnswerSettings
+) -> int:
+    """Answer the prompts of `data` with the target of `config`, and train a head in `folder`."""
     check_devices(config)
     use_threads(config.engine)
     info = describe(config.model.target)
-    prompts = read_prompts(Path(str(given["data"])), Chat(info.tokenizer, "auto"))
-    folder = Path(str(given.get("out", f"heads/{config.model.name}"))).expanduser()
+    prompts = read_prompts(data, Chat(info.tokenizer, "auto"))
     target = load_model(info, config.engine)
     claim(folder / "answered.json", asdict(how) | {"target": info.ref.path, "files": info.files})
     corpus = _corpus(folder / CORPUS, target, info, prompts, how)
     facts = train_head(target, corpus, sorted(info.eos_ids), settings, folder, info.ref.path)
-    publish(folder, facts, head_card, str(given["data"]))
+    publish(folder, facts, head_card, str(data))
     prompts_decoded = sum(facts["measured_prompts"].values())
     for name, tau in facts["tau"].items():
         print(f"{name}: τ = {tau[ALL]:.2f} on {prompts_decoded} held-out prompts")
     print(f"\n{folder}")
-    print(f"Use it: flybench run model.eagle3={folder} method=eagle3 …", file=sys.stderr)
+    log.info("Use it: flybench run model.eagle3=%s method=eagle3 …", folder)
     return 0
 
 

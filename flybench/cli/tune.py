@@ -1,8 +1,8 @@
-"""`flybench tune model=… task=… [limit=N] [tune.NAME=VALUE,…] [latency=FILE]`."""
+"""The work of `flybench tune`: record, replay, confirm and recommend."""
 
 from __future__ import annotations
 
-import sys
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,40 +14,44 @@ from flybench.analysis.tune.search import recordings, search
 from flybench.analysis.tune.tables import confirmed, projected
 from flybench.analysis.tune.verdict import verdict
 from flybench.analysis.tune.write import CONF, write_evidence, write_method
-from flybench.cli.arguments import planned_only
 from flybench.cli.dry_run import dry_run
+from flybench.config import RunConfig
 from flybench.report.findings.finding import count
+
+log = logging.getLogger(__name__)
 
 RESOLVED, FAILED, OPEN = 0, 1, 3
 
 
-def tune_command(arguments: Sequence[str]) -> int:
-    """Exit code 0: a setting is recommended and no loose one may be better; 3: that is not
-    resolved; 1: samples failed."""
-    dry, rest = planned_only(arguments)
-    ready = Prepared.of(rest)
+def show_plan(ready: Prepared) -> int:
+    """Print what a tuning would record, and how much it would confirm."""
+    dry_run(_recorded(ready))
+    print(
+        f"From these, {count(len(ready.methods), 'setting')} would be replayed; the best exact "
+        f"one and up to {count(ready.settings.confirm, 'loose one')} would then answer "
+        f"{count(ready.second.limit or 0, 'other sample')}."
+    )
+    return RESOLVED
+
+
+def tune(ready: Prepared, arguments: Sequence[str]) -> int:
+    """Record, replay and confirm; `arguments` are kept as provenance.
+
+    Exit code 0: a setting is recommended and no loose one may be better; 3: that is not resolved;
+    1: samples failed.
+    """
     settings, folder = ready.settings, ready.folder
-    drafters = recordings(settings, ready.config.method)
-    first = [replace(ready.first, method=each) for each in drafters]
-    if dry:
-        dry_run(first)
-        print(
-            f"From these, {count(len(ready.methods), 'setting')} would be replayed; the best exact "
-            f"one and up to {count(settings.confirm, 'loose one')} would then answer "
-            f"{count(ready.second.limit or 0, 'other sample')}."
-        )
-        return RESOLVED
     latency = ready.costs()
     runs = Cells(["flybench", "tune", *arguments])
 
-    _say(f"1/3 Recording {ready.first.limit} samples, from which every setting is replayed.")
-    recorded = runs.run(first)
+    log.info(f"1/3 Recording {ready.first.limit} samples, from which every setting is replayed.")
+    recorded = runs.run(_recorded(ready))
     found = search(recorded, ready.methods, latency, settings.confirm)
-    _say(f"2/3 Replayed {len(ready.methods)} settings; the front by projection:\n")
+    log.info(f"2/3 Replayed {len(ready.methods)} settings; the front by projection:\n")
     print(projected(found.table))
 
     chosen = count(1 + len(found.loose), "setting")
-    _say(f"\n3/3 Confirming {chosen} on up to {ready.second.limit} other samples.")
+    log.info(f"\n3/3 Confirming {chosen} on up to {ready.second.limit} other samples.")
     findings = confirm(runs, ready.second, found.exact, found.loose, settings.looks)
     decided = verdict(findings, ready.config.retention_margin)
     write_method(folder, decided, ready.config)
@@ -55,11 +59,13 @@ def tune_command(arguments: Sequence[str]) -> int:
     write_evidence(folder, found, findings, text)
     print("\n".join([confirmed(found, findings), "", *decided.sentences, "", str(folder.path)]))
     if decided.method is not None:
-        _say(f"Use it: flybench run --config-dir {folder.path}/conf method=tuned …  ({CONF})")
+        log.info(f"Use it: flybench run --config-dir {folder.path}/conf method=tuned …  ({CONF})")
     if runs.failed:
         return FAILED
     return RESOLVED if decided.resolved else OPEN
 
 
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+def _recorded(ready: Prepared) -> list[RunConfig]:
+    """The runs whose drafts are replayed: the exact rule, for each way to draft."""
+    drafters = recordings(ready.settings, ready.config.method)
+    return [replace(ready.first, method=each) for each in drafters]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
 from flybench.core.errors import FlybenchError
@@ -71,6 +72,9 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f" (did you mean {close[0]})" if close else ""
 
 
+_hints = cache(get_type_hints)
+
+
 def build(kind: Any, value: Any, path: str) -> Any:
     """Turn plain data into `kind`, a dataclass or a field's type, naming the path of what fails."""
     if hasattr(kind, "from_tree") and path:  # it knows better how to read itself
@@ -81,15 +85,10 @@ def build(kind: Any, value: Any, path: str) -> Any:
                 f"{path or 'the configuration'}={value!r} is not allowed: it is a group with keys "
                 "of its own, as the files in conf/ show."
             )
-        hints = get_type_hints(kind)
-        names = [entry.name for entry in fields(kind)]
-        for key in value:
-            if key not in names:
-                raise FlybenchError(
-                    f"{_join(path, key)} is not a setting: known ones there are "
-                    f"{', '.join(names)}{suggestion(str(key), names)}."
-                )
-        given = {key: build(hints[key], item, _join(path, key)) for key, item in value.items()}
+        given = {
+            key: build(field_type(kind, key, _join(path, key)), item, _join(path, key))
+            for key, item in value.items()
+        }
         try:
             return kind(**given)
         except TypeError as error:
@@ -97,13 +96,26 @@ def build(kind: Any, value: Any, path: str) -> Any:
     return _scalar(kind, value, path)
 
 
+def field_type(kind: Any, name: str, path: str) -> Any:
+    """The type of a dataclass's field; `path` names it in the error if there is none."""
+    names = [entry.name for entry in fields(kind)]
+    if name not in names:
+        raise FlybenchError(
+            f"{path} is not a setting: known ones there are {', '.join(names)}"
+            f"{suggestion(str(name), names)}."
+        )
+    return _hints(kind)[name]
+
+
+def required(kind: Any) -> Any:
+    """`X` of the type `X | None`, any other type itself."""
+    options = [option for option in get_args(kind) if option is not type(None)]
+    return options[0] if type(None) in get_args(kind) else kind
+
+
 def _scalar(kind: Any, value: Any, path: str) -> Any:
-    options = get_args(kind)
-    if type(None) in options:
-        if value is None:
-            return None
-        (kind,) = (option for option in options if option is not type(None))
-        return build(kind, value, path)
+    if type(None) in get_args(kind):
+        return None if value is None else build(required(kind), value, path)
     if get_origin(kind) is tuple:
         inner = get_args(kind)
         if inner[1:] == (Ellipsis,):

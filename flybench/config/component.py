@@ -80,6 +80,20 @@ class ComponentConfig:
             config._check_range(each)
         return config
 
+    @classmethod
+    def check_name(cls, name: str) -> None:
+        """Refuse a setting that no kind that comes with flybench declares.
+
+        Raises:
+            FlybenchError: it is one.
+        """
+        known = {"kind", *parameters(cls.room), *cls.ALWAYS_KEYED}
+        if name not in known:
+            raise FlybenchError(
+                f"{cls.path}.{name} is not a setting: known ones there are "
+                f"{', '.join(sorted(known))}{suggestion(name, known)}."
+            )
+
     def __getitem__(self, name: str) -> Any:
         """The value of a setting that the kind declares."""
         return dict(self.values)[name]

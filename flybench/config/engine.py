@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from flybench.config.checks import allow, positive
-from flybench.sampling import Sampling
+from flybench.core.sampling import SamplingSettings
+
+if TYPE_CHECKING:
+    from flybench.sampling import Sampling
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,17 @@ class SamplingConfig:
     top_p: float = 1.0
 
     def __post_init__(self) -> None:
-        self.rule()
+        self._settings()
+
+    @property
+    def greedy(self) -> bool:
+        return self._settings().greedy
 
     def rule(self) -> Sampling:
-        """The sampling rule of these settings, which checks them."""
+        """The sampling rule of these settings."""
+        from flybench.sampling import Sampling  # PyTorch takes seconds; settings are checked before
+
         return Sampling(self.temperature, self.top_k, self.top_p)
+
+    def _settings(self) -> SamplingSettings:
+        return SamplingSettings(self.temperature, self.top_k, self.top_p)

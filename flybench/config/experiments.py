@@ -14,9 +14,10 @@ from dataclasses import replace
 from typing import Any
 
 from flybench.config import RunConfig
-from flybench.config.checks import suggestion
 from flybench.config.compose import Cell, Request, addable, combinations
 from flybench.config.groups import files, read_yaml
+from flybench.config.names import check_names, check_option
+from flybench.config.overrides import Override
 from flybench.core.errors import FlybenchError
 
 GROUP = "experiment"
@@ -28,17 +29,20 @@ def expand(request: Request) -> list[Request]:
     Raises:
         FlybenchError: an experiment is not known or malformed, or -m is missing.
     """
-    named = [value for key, value in map(_parts, request.overrides) if key == GROUP]
+    named = [override.value for override in request.overrides if override.key == GROUP]
     if not named:
         return [request]
-    own = [override for override in request.overrides if _parts(override)[0] != GROUP]
+    own = [override for override in request.overrides if override.key != GROUP]
     sweeps = [sweep for name in named[-1].split(",") for sweep in _sweeps(name, request)]
     if not request.multirun:
         raise FlybenchError(
             f"{GROUP}={named[-1]} is many runs: add -m to run them all, and --dry-run to see them "
             "first."
         )
-    return [replace(request, overrides=list(_under(sweep, own))) for sweep in sweeps]
+    expanded = [replace(request, overrides=list(_under(sweep, own))) for sweep in sweeps]
+    for each in expanded:
+        check_names(each.overrides, each.config_dir)
+    return expanded
 
 
 def distinct(requests: Sequence[Request]) -> list[Cell]:
@@ -50,27 +54,19 @@ def distinct(requests: Sequence[Request]) -> list[Cell]:
     return list(found.values())
 
 
-def _under(sweep: dict[str, Any], own: Sequence[str]) -> Iterator[str]:
+def _under(sweep: dict[str, Any], own: Sequence[Override]) -> Iterator[Override]:
     """A sweep's overrides as far as the user's own leave them, then these."""
-    taken = {_parts(override)[0] for override in own}
+    taken = {override.key for override in own}
     for key, value in sweep.items():
-        if not {key, key.partition(".")[0]} & taken:
-            yield addable(f"{key}={value}")
+        override = Override.parse(f"{key}={value}")
+        if not {override.key, override.group} & taken:
+            yield addable(override)
     yield from own
-
-
-def _parts(override: str) -> tuple[str, str]:
-    key, _, value = override.partition("=")
-    return key.lstrip("+~"), value
 
 
 def _sweeps(name: str, request: Request) -> list[dict[str, Any]]:
     known = {file.stem: file for file in files(GROUP, request.config_dir)}
-    if name not in known:
-        raise FlybenchError(
-            f"{GROUP}={name} does not exist: choose one of {', '.join(known)}"
-            f"{suggestion(name, known)}."
-        )
+    check_option(GROUP, name, known)
     sweeps = read_yaml(known[name]).get("sweeps")
     if not sweeps or not isinstance(sweeps, list) or not all(isinstance(s, dict) for s in sweeps):
         raise FlybenchError(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import fcntl
 import json
-import sys
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +27,8 @@ from flybench.core.errors import FlybenchError
 from flybench.core.judgements import Judgement
 from flybench.core.samples import Record, Score
 from flybench.records.jsonl import append_line, line, read_jsonl, record_line
+
+log = logging.getLogger(__name__)
 
 Key = tuple[str, str]
 # What a summary needs to know of a run.
@@ -59,7 +61,7 @@ class RunFolder:
 
     @classmethod
     def all_existing(cls, paths: Sequence[Path]) -> list[RunFolder]:
-        """Those of `paths` that are runs; a line tells of each other thing that a glob has caught.
+        """Those of `paths` that are runs; the log names each other thing that a glob has caught.
 
         Raises:
             FlybenchError: a path does not exist, or none is a run.
@@ -69,7 +71,7 @@ class RunFolder:
             if not found or not path.exists():
                 cls.existing(path)
             if not cls(path).config_file.is_file():
-                print(f"{path} is not a run's folder and is passed over.", file=sys.stderr)
+                log.warning("%s is not a run's folder and is passed over.", path)
         return found
 
     @property

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import sys
+import logging
 
 import torch
 from msgspec import structs
-from tqdm import tqdm
 
 from flybench.config import MethodConfig
 from flybench.core.samples import Generation, LooseToken, Prompt, Record
@@ -16,6 +15,8 @@ from flybench.decode import Decoder, StopRule
 from flybench.distributed import world_size
 from flybench.measure.clock import peak_memory_bytes, reset_peak_memory
 from flybench.run.setup import ModelSetup
+
+log = logging.getLogger(__name__)
 
 
 def answer(
@@ -44,7 +45,8 @@ def answer(
         if isinstance(error, torch.OutOfMemoryError):
             torch.cuda.empty_cache()
         message = f"{type(error).__name__}: {error}"
-        tqdm.write(f"{prompt.sample_id} ({method.name}) failed: {message}", file=sys.stderr)
+        log.warning("%s (%s) failed: %s", prompt.sample_id, method.name, message)
+        log.debug("The traceback of %s:", prompt.sample_id, exc_info=error)
         return structs.replace(record, error=message)
     return structs.replace(record, turns=generations, peak_memory_bytes=peak_memory_bytes(device))
 

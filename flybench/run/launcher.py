@@ -10,7 +10,8 @@ works in the folder of the command, which the machines must share, and resumes a
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -26,8 +27,9 @@ from omegaconf import DictConfig
 
 from flybench.config import RunConfig, digest
 from flybench.config.checks import suggestion
-from flybench.config.compose import Cell, Request, in_one_sentence
+from flybench.config.compose import HYDRA, Cell, Request
 from flybench.config.groups import conf_dir
+from flybench.config.trees import in_one_sentence
 from flybench.core.errors import FlybenchError
 from flybench.distributed import rank, world_size
 
@@ -65,13 +67,13 @@ def launcher_of(request: Request) -> str | None:
     Raises:
         FlybenchError: it asks for one that cannot launch what it asks for.
     """
-    pairs = [override.lstrip("+").partition("=") for override in request.hydra_overrides]
-    chosen = [value for name, _, value in pairs if name == LAUNCHER]
-    if not pairs or chosen[-1:] == [HERE]:
+    own = [override for override in request.overrides if override.group == HYDRA]
+    chosen = [override.value for override in own if override.key == LAUNCHER]
+    if not own or chosen[-1:] == [HERE]:
         return None
     if not chosen:
         raise FlybenchError(
-            f"{pairs[0][0]} has no effect without a launcher of Hydra's: add {LAUNCHER}=NAME, or "
+            f"{own[0].key} has no effect without a launcher of Hydra's: add {LAUNCHER}=NAME, or "
             "remove it."
         )
     if not request.multirun:
@@ -84,13 +86,21 @@ def launcher_of(request: Request) -> str | None:
     return chosen[-1]
 
 
-def launch(request: Request, name: str, cells: Sequence[Cell], argv: Sequence[str]) -> LaunchResult:
+def launch(
+    request: Request,
+    name: str,
+    cells: Sequence[Cell],
+    argv: Sequence[str],
+    around: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> LaunchResult:
     """Hand `cells` over to the launcher `name` and wait for all of them.
+
+    Every job runs inside `around`, which sets up its process, for example its log.
 
     Raises:
         FlybenchError: there is no such launcher here.
     """
-    jobs = Jobs(travelling_together(cells), list(argv))
+    jobs = Jobs(travelling_together(cells), list(argv), around)
     with initialize_config_dir(str(conf_dir()), version_base="1.3"):
         hydra = GlobalHydra.instance().hydra
         assert hydra is not None, "it was just initialised"
@@ -98,7 +108,7 @@ def launch(request: Request, name: str, cells: Sequence[Cell], argv: Sequence[st
         # Cells are Hydra's only to compose where they run: what a job does, it brings along.
         firsts = [list(job[0].overrides) for job in jobs.jobs]
         overrides = [*firsts[0], *request.hydra_overrides, *request.search_path]
-        with in_one_sentence(request):
+        with in_one_sentence():
             config = hydra.compose_config("config", overrides, run_mode=RunMode.MULTIRUN)
         context = HydraContext(hydra.config_loader, Callbacks(config))
         launcher = Plugins.instance().instantiate_launcher(context, jobs, config)
@@ -122,11 +132,13 @@ class Jobs:
 
     jobs: list[list[Cell]]
     argv: list[str]
+    around: Callable[[], AbstractContextManager[None]] = nullcontext
     folder: Path = field(default_factory=Path.cwd)
 
     def __call__(self, tree: DictConfig) -> LaunchResult:
         os.chdir(self.folder)
-        return run_cells(self.jobs[HydraConfig.get().job.num], self.argv, plain=True)
+        with self.around():
+            return run_cells(self.jobs[HydraConfig.get().job.num], self.argv, plain=True)
 
 
 def _all_but_method(config: RunConfig) -> str:

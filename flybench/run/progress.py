@@ -5,6 +5,7 @@ An answer is a sample under a method; one that several cells share, such as AR's
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
@@ -13,6 +14,8 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from tqdm import tqdm
+
+log = logging.getLogger(__name__)
 
 LINE_EVERY_S = 30.0
 LINE = "{n_fmt} of {total_fmt} answers, {rate_fmt}, {remaining} left: {desc}"
@@ -80,4 +83,4 @@ class Progress:
             return
         self._told = int(self._bar.n)
         shown = {**self._bar.format_dict, "bar_format": LINE, "ncols": None}
-        print(tqdm.format_meter(**shown), file=sys.stderr, flush=True)
+        log.info(tqdm.format_meter(**shown))

@@ -7,8 +7,8 @@ it), and mends what a kill may have left.
 from __future__ import annotations
 
 import functools
+import logging
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -31,6 +31,8 @@ from flybench.run.plan import Plan
 from flybench.run.setup import ModelSetup
 from flybench.sandbox import execute as sandbox
 
+log = logging.getLogger(__name__)
+
 # Above this share of a busy processor, threads of two programs wait for each other.
 BUSY = 0.25
 
@@ -45,7 +47,7 @@ def open_folder(plan: Plan, argv: Sequence[str], decodes: bool = True) -> None:
     plan.folder.write("prompt.txt", plan.chat.render(plan.prompts[0].messages))
     warnings = plan.cautions + (busy_warnings(plan.device) if decodes else [])
     for warning in warnings:
-        print(warning, file=sys.stderr)
+        log.warning("%s", warning)
     before = plan.folder.read_json("provenance.json")
     kept = before.get("warnings", []) if isinstance(before, dict) else []
     every = list(dict.fromkeys([*kept, *warnings]))

@@ -7,6 +7,7 @@ What is finished is on disk; `pending` finds what is not.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -24,6 +25,8 @@ from flybench.run.generate import answer
 from flybench.run.plan import Plan
 from flybench.run.progress import Progress
 from flybench.run.session import Session
+
+log = logging.getLogger(__name__)
 
 WARMUP_TOKENS = 32
 
@@ -122,7 +125,12 @@ def generate(
     warm_up(plans, loaded, todo)
     done = len(first.prompts) - len(todo)
     if done and not rank():
-        print(f"Continuing {first.folder.path}: {done} of {len(first.prompts)} samples are there.")
+        log.info(
+            "Continuing %s: %d of %d samples are there.",
+            first.folder.path,
+            done,
+            len(first.prompts),
+        )
     with progress.decoding():
         for number, prompt, lacking in todo:
             wanted = [(plans[index], methods) for index, methods in lacking.items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -13,6 +13,8 @@ from flybench.engine.loading.load import Pair, load_pair
 from flybench.measure.roofline import read_bandwidth
 from flybench.run.setup import ModelSetup, Weights
 from flybench.sampling import Sampling
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,7 @@ class Session:
             "draft": None if draft is None else asdict(draft),
         }
         if plan.engine.kind == "graph" and plan.device.type == "cuda" and not rank():
-            print(
-                "Compiling and capturing: up to a minute, less when it was done before.",
-                file=sys.stderr,
-            )
+            log.info("Compiling and capturing: up to a minute, less when it was done before.")
         return cls(plan.weights, max_length, pair, costs)
 
     def serves(self, weights: Weights, length: int) -> bool:

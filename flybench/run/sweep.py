@@ -8,8 +8,8 @@ models stays loaded for as long as the cells that follow want it.
 from __future__ import annotations
 
 import gc
+import logging
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -36,6 +36,8 @@ from flybench.run.session import Session
 from flybench.score.assessment import assess
 from flybench.score.judge import build_judge
 from flybench.score.judge.base import Judge
+
+log = logging.getLogger(__name__)
 
 Job = tuple[list[int], list[Asked]]
 """Numbers of the cells that are decoded side by side, and their samples."""
@@ -97,13 +99,13 @@ class Sweep:
             if os.environ.get("FLYBENCH_DEBUG"):
                 raise
             self.failures[config] = explain(error)
-            print(f"flybench: {self.failures[config]}", file=sys.stderr)
+            log.error("%s", self.failures[config])
             return 2
         self.finished[plan.folder.path] = None
         self._tell(plan, rows)
         failed = sum(row["n_error"] for row in rows)
         if failed:
-            print(f"{failed} sample(s) failed; the same command tries them again.", file=sys.stderr)
+            log.warning("%d sample(s) failed; the same command tries them again.", failed)
         return 1 if failed or judge_failures(rows) else 0
 
     def _number(self, config: RunConfig) -> int:
@@ -144,7 +146,7 @@ class Sweep:
         numbers, todo = from_leader((list(cells), todo))
         if len(cells) > 1 and todo:
             names = ", ".join(each.folder.path.name for each in cells.values())
-            print(f"Side by side, with one AR for all: {names}.")
+            log.info("Side by side, with one AR for all: %s.", names)
         self._decode(list(cells.values()), todo)
         self._decoded |= set(numbers)
 

@@ -20,7 +20,8 @@ from flybench.engine.eager.model import EagerModel, EagerTarget
 from flybench.sampling import Sampling
 from flybench.train.corpus import Sample
 from flybench.train.distill import DraftLesson, student_of
-from flybench.train.lessons import Lessons, Settings
+from flybench.train.lessons import Lessons
+from flybench.train.settings import Settings
 
 
 @dataclass(frozen=True)

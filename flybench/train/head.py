@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,8 +10,6 @@ import torch
 from torch import Tensor, nn
 from transformers import LlamaConfig, PreTrainedModel
 
-from flybench.config.checks import positive
-from flybench.core.errors import FlybenchError
 from flybench.decode import Decoder
 from flybench.draft.base import DraftSetup
 from flybench.draft.eagle3 import Eagle3Drafter
@@ -26,33 +23,14 @@ from flybench.measure.clock import Clock
 from flybench.sampling import Sampling
 from flybench.train.corpus import Sample
 from flybench.train.eagle3 import HeadLesson
-from flybench.train.lessons import Lessons, Settings
+from flybench.train.lessons import Lessons
+from flybench.train.settings import HeadSettings
 from flybench.train.vocabulary import DraftVocabulary
 from flybench.verify.exact import ExactVerifier
 
-LEAST_WORDS = 64
 CHAIN = 5
 # K and the drafter's settings.
 SHAPES = {"chain of 5": (CHAIN, {}), "tree of 59": (59, {"tree_depth": 5, "tree_top_k": 10})}
-
-
-@dataclass(frozen=True)
-class HeadSettings(Settings):
-    """Training-time test takes `unroll` steps, of which step j weighs decay^j."""
-
-    unroll: int = 4
-    decay: float = 0.8
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive("train.unroll", self.unroll)
-        if not self.decay > 0:
-            raise FlybenchError(f"train.decay={self.decay:g} is not allowed: use more than 0.")
-        if self.draft_vocab_size < LEAST_WORDS:
-            raise FlybenchError(
-                f"train.draft_vocab_size={self.draft_vocab_size} is not allowed: a tree wants to "
-                f"choose among at least {LEAST_WORDS} ids."
-            )
 
 
 def train_head(

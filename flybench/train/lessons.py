@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,41 +15,14 @@ from torch import nn
 from tqdm import tqdm
 from transformers import PreTrainedModel
 
-from flybench.config.checks import positive, share
 from flybench.core.errors import FlybenchError
 from flybench.decode import Decoder, StopRule
 from flybench.train.corpus import Sample, batches, split
 from flybench.train.optimise import Loss, Schedule, optimise
+from flybench.train.settings import Settings
 from flybench.train.vocabulary import DraftVocabulary, coverage, frequent
 
 ALL, BEGUN = "all", "begun.json"
-
-
-@dataclass(frozen=True)
-class Settings:
-    """`steps` of about `batch_tokens` each, without texts of more than `longest` tokens.
-
-    The drafter may propose `draft_vocab_size` ids. A share `held_out` of the prompts is not trained
-    on, and `measured` of these are decoded in the end.
-    """
-
-    draft_vocab_size: int = 8192
-    steps: int = 2000
-    lr: float = 6e-4
-    batch_tokens: int = 16384
-    longest: int = 1024
-    held_out: float = 0.05
-    measured: int = 20
-    seed: int = 0
-    save_every: int = 200
-
-    def __post_init__(self) -> None:
-        names = ("draft_vocab_size", "steps", "batch_tokens", "longest", "measured", "save_every")
-        for name in names:
-            positive(f"train.{name}", getattr(self, name))
-        if not 0 < self.lr < math.inf:
-            raise FlybenchError(f"train.lr={self.lr:g} is not allowed: use more than 0.")
-        share("train.held_out", self.held_out)
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,9 @@ from flybench.decode import Decoder
 from flybench.train.card import Card, draft_card, head_card, publish
 from flybench.train.corpus import read_corpus
 from flybench.train.draft import DraftSettings, draft_decoders, train_draft
-from flybench.train.head import HeadSettings, head_decoders, train_head
-from flybench.train.lessons import Lessons, Settings
+from flybench.train.head import head_decoders, train_head
+from flybench.train.lessons import Lessons
+from flybench.train.settings import HeadSettings, Settings
 
 LONGEST = SHOWN + ANSWER
 

@@ -10,6 +10,8 @@ import pytest
 from flybench.run import progress as progress_module
 from flybench.run.progress import Progress
 
+pytestmark = pytest.mark.usefixtures("log_on_stderr")
+
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:

@@ -196,9 +196,10 @@ def test_shuffled_samples_come_in_one_random_order(config: RunConfig) -> None:
 
 
 def test_a_crash_marks_one_sample_and_the_run_goes_on(
-    config: RunConfig, monkeypatch: pytest.MonkeyPatch
+    config: RunConfig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     converse = answer_module.converse
+    caplog.set_level("DEBUG", "flybench")
 
     def sometimes(plan: Plan, prompt: Any, decoder: Any, salt: str) -> Any:
         if prompt.sample_id == "item-1" and decoder.k:
@@ -212,6 +213,8 @@ def test_a_crash_marks_one_sample_and_the_run_goes_on(
     failed = records["item-1", "fly"]
     assert failed.error == "MemoryError: no room"
     assert failed.turns == []
+    assert "item-1 (fly) failed: MemoryError: no room" in caplog.text
+    assert 'raise MemoryError("no room")' in caplog.text  # the traceback, at DEBUG
     rows = {row["method"]: row for row in folder.read_json("summary.json")}
     assert (rows["fly"]["n"], rows["fly"]["n_error"], rows["ar"]["n_error"]) == (ITEMS - 1, 1, 0)
     monkeypatch.setattr(answer_module, "converse", converse)

@@ -24,6 +24,8 @@ ITEMS = 4
 SMALL = ["model=random", "task.path=demo.jsonl", "task.max_new_tokens=8"]
 SWEPT = ["-m", *SMALL, "method=spd,lookup,fly", "method.k=7"]
 
+pytestmark = pytest.mark.usefixtures("log_on_stderr")
+
 
 @pytest.fixture(autouse=True)
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

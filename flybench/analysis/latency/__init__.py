@@ -3,5 +3,7 @@
 `points.py` says what is varied, `sweep.py` times it beside its two floors, `decoding.py` times a
 draft, a verdict and whole rounds; `measure.py` puts them together, `table.py`, `terminal.py`
 and `figure.py` show them. `costs.py` and `projection.py` apply them to recorded rounds.
-`command.py` is the verb.
 """
+
+# A pair's own weights, or random ones of the same shapes.
+WEIGHTS = ("own", "random")

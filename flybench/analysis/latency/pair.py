@@ -18,7 +18,6 @@ from flybench.engine.loading.placement import choose_engine, engine_label
 from flybench.engine.loading.untrained import architecture, borrower, fill
 
 ROLES = ("target", "draft")
-WEIGHTS = ("own", "random")
 REF = ("path", "skip_layers", "quantize", "shape")
 
 

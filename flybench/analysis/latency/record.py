@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import re
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from flybench.analysis.latency import WEIGHTS
 from flybench.analysis.latency.costs import FILE
 from flybench.analysis.latency.figure import figure
 from flybench.analysis.latency.measure import Result, measure
-from flybench.analysis.latency.pair import WEIGHTS, load_costed
+from flybench.analysis.latency.pair import load_costed
 from flybench.analysis.latency.table import frame
 from flybench.analysis.latency.terminal import text
 from flybench.config import RunConfig, digest
@@ -21,6 +22,8 @@ from flybench.measure.clock import Clock, environment
 from flybench.records.folder import RunFolder
 from flybench.run.provenance import busy_warnings
 from flybench.run.setup import check_devices, check_width
+
+log = logging.getLogger(__name__)
 
 
 def measured(config: RunConfig, weights: str = WEIGHTS[0]) -> Path | None:
@@ -43,7 +46,7 @@ def measured(config: RunConfig, weights: str = WEIGHTS[0]) -> Path | None:
     check_width(pair.engine, config.method)
     warnings = [*([] if pair.note is None else [pair.note]), *busy]
     for warning in [] if rank() else warnings:
-        print(warning, file=sys.stderr)
+        log.warning("%s", warning)
     result = measure(pair, config.method, config.sampling.rule(), Clock(device))
     if rank():
         return None

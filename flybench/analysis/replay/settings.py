@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, Transformer
-
 from flybench.config import MethodConfig, VerifyConfig
 from flybench.config.checks import build, suggestion
 from flybench.config.declared import parameters
+from flybench.config.overrides import Override
 from flybench.core.errors import FlybenchError
 
 K, VERIFY = "method.k", "method.verify."
@@ -28,13 +26,13 @@ def grid(recorded: MethodConfig, settings: Sequence[str]) -> tuple[list[MethodCo
         FlybenchError: a setting is of no rule that can be replayed, a value is not allowed, or
             nothing is left.
     """
-    values = dict(_values(each, _names(recorded)) for each in _parsed(settings))
+    from flybench.config.trees import swept_values  # Hydra takes most of a second to import
+
+    check_settings(recorded, settings)
+    values = swept_values(settings)
     asked = {name.removeprefix(VERIFY) for name in values.keys() - {K}}
-    if (
-        asked - {"kind"}
-        and "kind" not in asked
-        and not asked <= dict(recorded.verify.values).keys()
-    ):
+    own = dict(recorded.verify.values).keys()
+    if asked - {"kind"} and "kind" not in asked and not asked <= own:
         values[VERIFY + "kind"] = ["fly"]
     combinations = [dict(zip(values, each, strict=True)) for each in product(*values.values())]
     made = [_settled(recorded, each) for each in combinations]
@@ -46,15 +44,21 @@ def grid(recorded: MethodConfig, settings: Sequence[str]) -> tuple[list[MethodCo
     return cells, len(made) - len(fitting)
 
 
-def _parsed(settings: Sequence[str]) -> list[Override]:
-    try:
-        parsed: list[Override] = OverridesParser.create().parse_overrides(list(settings))
-    except Exception as error:  # of Hydra's grammar
-        raise FlybenchError(
-            f"the settings {' '.join(settings)} cannot be read: write them as key=value, with "
-            "commas between several values."
-        ) from error
-    return parsed
+def check_settings(recorded: MethodConfig, settings: Iterable[str]) -> None:
+    """Refuse a setting that no replay can vary.
+
+    Raises:
+        FlybenchError: a setting is neither K nor one of a rule that comes with flybench or that the
+            run used.
+    """
+    rules = {name for name, _ in recorded.verify.values} | parameters("verify")
+    known = [K, VERIFY + "kind", *(VERIFY + each for each in sorted(rules - {"at_temperature"}))]
+    for name in (Override.parse(word).key for word in settings):
+        if name not in known:
+            raise FlybenchError(
+                f"{name} cannot be replayed: set any of {', '.join(known)}, or latency=FILE"
+                f"{suggestion(name, known)}."
+            )
 
 
 def check_replayable(verify: VerifyConfig) -> None:
@@ -74,25 +78,6 @@ def check_replayable(verify: VerifyConfig) -> None:
 
 def _lookahead(verify: VerifyConfig) -> int:
     return int(verify.get(verify.declaration(greedy=True).option("lookahead", ""), -1))
-
-
-def _names(recorded: MethodConfig) -> list[str]:
-    """The settings that can be replayed: K, and those of the rules that come with flybench or that
-    the run used."""
-    own = {name for name, _ in recorded.verify.values} | parameters("verify")
-    return [K, VERIFY + "kind", *(VERIFY + name for name in sorted(own - {"at_temperature"}))]
-
-
-def _values(override: Override, known: Sequence[str]) -> tuple[str, list[Any]]:
-    name = str(override.key_or_group)
-    if name not in known:
-        raise FlybenchError(
-            f"{name} cannot be replayed: set any of {', '.join(known)}, or latency=FILE"
-            f"{suggestion(name, known)}."
-        )
-    if not override.is_sweep_override():
-        return name, [override.value()]
-    return name, list(override.sweep_iterator(transformer=Transformer.identity))
 
 
 def _settled(recorded: MethodConfig, values: dict[str, Any]) -> tuple[VerifyConfig, int]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+import logging
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,14 @@ from flybench.analysis.latency.projection import allowed_costs, check_costs, new
 from flybench.analysis.latency.record import measured
 from flybench.analysis.tune.settings import TuneSettings
 from flybench.config import MethodConfig, RecordConfig, RunConfig, digest, to_tree
-from flybench.config.checks import build
-from flybench.config.compose import cells, parse_request
-from flybench.config.overrides import meant, own_settings
+from flybench.config.compose import Request, cells
 from flybench.core.errors import FlybenchError
 from flybench.engine.loading.placement import use_threads
 from flybench.records.folder import RunFolder
 from flybench.run.plan import Plan, make_plan
 from flybench.run.provenance import model_facts
+
+log = logging.getLogger(__name__)
 
 FEWEST = 20  # samples: fewer leave no half that could tell anything
 OWN = ("method.k", "method.verify", "shuffle", "record.")
@@ -41,18 +40,15 @@ class Prepared:
     latency: Path | None
 
     @classmethod
-    def of(cls, arguments: Sequence[str]) -> Prepared:
-        """From the words of the command line.
+    def of(cls, settings: TuneSettings, request: Request, latency: Path | None) -> Prepared:
+        """From what was asked for: the grid, the run to tune and the file of costs, if any.
 
         Raises:
             FlybenchError: something that would make the tuning fail is known beforehand.
         """
-        given, rest = own_settings(arguments, ("tune",), ("latency",))
-        settings: TuneSettings = build(TuneSettings, _lists(given.get("tune", {})), "tune")
-        config = _composed(rest)
+        config = _composed(request)
         methods = settings.grid(config.method)
         first, second, folder = _halves(config, settings)
-        latency = Path(given["latency"]) if "latency" in given else None
         plan = make_plan(first)
         if plan.task.judged == "unjudged" and config.judge.kind == "none":
             raise FlybenchError(
@@ -74,21 +70,21 @@ class Prepared:
         found = newest(out, model_facts(self.plan), self.config.engine.dtype, needing)
         if found is not None:
             return found
-        print("Measuring what steps cost here, since no `flybench latency` has.", file=sys.stderr)
+        log.info("Measuring what steps cost here, since no `flybench latency` has.")
         use_threads(self.plan.engine)
         made = measured(replace(self.first, out=self.config.out))
         assert made is not None, "there is one rank"
         return made
 
 
-def _composed(arguments: Sequence[str]) -> RunConfig:
-    for name in (argument.lstrip("+").partition("=")[0] for argument in arguments):
-        if name.startswith(OWN):
+def _composed(request: Request) -> RunConfig:
+    for override in request.overrides:
+        if override.key.startswith(OWN):
             raise FlybenchError(
-                f"{name} is what a tuning decides itself: leave it out, and say what to try as "
-                "tune.k, tune.rule, tune.theta, tune.window and tune.lookup."
+                f"{override.key} is what a tuning decides itself: leave it out, and say what "
+                "to try as tune.k, tune.rule, tune.theta, tune.window and tune.lookup."
             )
-    found = cells(parse_request(arguments))
+    found = cells(request)
     if len(found) > 1:
         raise FlybenchError(
             f"flybench tune takes one model and one task, and these are {len(found)} runs: leave "
@@ -138,16 +134,3 @@ def _check_costs(plan: Plan, settings: TuneSettings, config: RunConfig, latency:
 def _needing(settings: TuneSettings, config: RunConfig) -> list[dict[str, Any]]:
     """The methods whose costs are asked for."""
     return [to_tree(method) for method in settings.drafters(config.method)]
-
-
-def _lists(given: dict[str, Any]) -> dict[str, Any]:
-    """One value of a setting that takes several, or several with commas, as a list."""
-    several = {entry.name for entry in fields(TuneSettings) if entry.type.startswith("tuple")}
-    return {
-        name: _split(value) if name in several and not isinstance(value, list) else value
-        for name, value in given.items()
-    }
-
-
-def _split(value: Any) -> list[Any]:
-    return [meant(part) for part in value.split(",")] if isinstance(value, str) else [value]

@@ -7,8 +7,8 @@ reading the copy a fraction of a second.
 from __future__ import annotations
 
 import json
+import logging
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -18,6 +18,8 @@ from pathlib import Path
 
 from flybench.core.errors import FlybenchError
 from flybench.engine.loading.cache import cache_root, file_sha256
+
+log = logging.getLogger(__name__)
 
 # Raised whenever the copy that `converted` writes changes, so that old copies are not read.
 CONVERSION = 1
@@ -32,7 +34,7 @@ def converted(gguf: Path) -> Path:
     folder = cache_root() / "models" / f"{file_sha256(gguf)[:32]}-v{CONVERSION}"
     if folder.is_dir():
         return folder
-    print(f"Converting {gguf.name} once; later runs read the copy.", file=sys.stderr)
+    log.info("Converting %s once; later runs read the copy.", gguf.name)
     folder.parent.mkdir(parents=True, exist_ok=True)
     _clear(folder.parent)
     partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))

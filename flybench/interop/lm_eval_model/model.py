@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +24,8 @@ from flybench.run.runner import WARMUP_TOKENS
 from flybench.run.session import Session
 from flybench.run.setup import choose_models
 from flybench.tasks.chat import Chat
+
+log = logging.getLogger(__name__)
 
 NAME = "flybench"
 
@@ -83,10 +85,12 @@ class FlybenchLM(LM):  # type: ignore[misc]
             texts.append(generation.text)
             self.cache_hook.add_partial("generate_until", request.args, generation.text)
         figures = self._figures()
-        print(
-            f"{method.name}: {figures['tokens_per_second']:.1f} tokens/s of decoding, tau "
-            f"{figures['tau_pooled']:.2f}, {figures['answers']} answers",
-            file=sys.stderr,
+        log.info(
+            "%s: %.1f tokens/s of decoding, tau %.2f, %d answers",
+            method.name,
+            figures["tokens_per_second"],
+            figures["tau_pooled"],
+            figures["answers"],
         )
         return texts
 

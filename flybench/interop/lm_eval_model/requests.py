@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,6 +11,7 @@ from lm_eval.models.utils import normalize_gen_kwargs
 
 from flybench.config import RunConfig
 from flybench.config.compose import cells, parse_request
+from flybench.config.overrides import write_value
 from flybench.core.errors import FlybenchError
 from flybench.core.samples import Prompt
 from flybench.sampling import Sampling
@@ -20,7 +20,6 @@ DEVICE = "cuda:0"  # what lm-eval passes when nobody chose one
 ANSWER_TOKENS = 256  # of a task that sets no limit, as in lm-eval
 LENGTHS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 DRAWN = ("do_sample", "temperature", "top_k", "top_p")
-PLAIN = re.compile(r"[\w./:+@-]+")
 # Settings of `flybench run` in whose place lm-eval has its own.
 THEIRS = {
     "task": "--tasks",
@@ -41,7 +40,7 @@ def config_of(settings: Mapping[str, Any], device: str | None) -> RunConfig:
         if name.partition(".")[0] in THEIRS:
             instead = THEIRS[name.partition(".")[0]]
             raise FlybenchError(f"{name} in --model_args is not allowed: use {instead} for that.")
-    overrides = [f"{name}={_written(value)}" for name, value in settings.items()]
+    overrides = [f"{name}={write_value(value)}" for name, value in settings.items()]
     if device not in (None, DEVICE):
         overrides.append(f"engine.device={device}")
     (config,) = cells(parse_request([*overrides, "task.chat_template=none"]))
@@ -73,16 +72,6 @@ def prompts_of(requests: Iterable[Instance], sampling: Sampling) -> Iterable[Pro
             max_new_tokens=known["max_gen_toks"],
             stop=tuple(text for text in known["until"] if text),
         )
-
-
-def _written(value: object) -> str:
-    """A setting that lm-eval has read into a Python value, as Hydra reads it."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if not isinstance(value, str) or PLAIN.fullmatch(value):
-        return str(value)
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def _check_request(wanted: Mapping[str, Any], ours: Sampling) -> None:

@@ -6,7 +6,7 @@ where it was. What fails is marked, and asked again the next time.
 
 from __future__ import annotations
 
-import sys
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -21,6 +21,8 @@ from flybench.score.judge.base import CallFailed, Judge, Reply
 from flybench.score.judge.cache import remember, remembered
 from flybench.score.judge.questions import Question
 from flybench.score.judge.verdicts import read_verdict
+
+log = logging.getLogger(__name__)
 
 Groups = dict[str, list[Question]]
 """Questions by key; those of one key are one question."""
@@ -57,10 +59,13 @@ def ask_all(
             _keep(folder, groups[key], reply, config)
             bar.update()
     if failures:
-        print(
-            f"{len(failures)} of {len(groups)} calls of the judge failed, the first with: "
-            f"{failures[0]}; `flybench score {folder.path}` tries them again.",
-            file=sys.stderr,
+        log.warning(
+            "%d of %d calls of the judge failed, the first with: %s; `flybench score %s` tries "
+            "them again.",
+            len(failures),
+            len(groups),
+            failures[0],
+            folder.path,
         )
 
 

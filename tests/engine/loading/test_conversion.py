@@ -77,6 +77,7 @@ def write_gguf(path: Path, extra: tuple[str, ...] = ("<|endoftext|>",)) -> None:
     writer.close()
 
 
+@pytest.mark.usefixtures("log_on_stderr")
 def test_a_gguf_file_is_converted_once_and_decodes_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -121,6 +121,7 @@ def test_nothing_is_asked_twice(folder: RunFolder, tmp_path: Path) -> None:
     assert main(["score", str(folder.path)]) == 0, "what is known needs no server"
 
 
+@pytest.mark.usefixtures("log_on_stderr")
 def test_a_failing_call_costs_one_sample_and_is_made_good(
     folder: RunFolder, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,35 @@
+"""`flybench list`: the names that a group has."""
+
+from __future__ import annotations
+
+import argparse
+
+from flybench.cli.parser import Parser
+from flybench.config.checks import suggestion
+from flybench.config.compose import add_config_dir
+from flybench.config.groups import CHOICES, options
+from flybench.core.errors import FlybenchError
+
+LISTED = {f"{group}s": group for group in CHOICES}
+
+
+def declare(parser: Parser) -> None:
+    """Add the options of `flybench list`."""
+    parser.add_argument("what", nargs="?", metavar="GROUP", help=f"one of {', '.join(LISTED)}")
+    add_config_dir(parser)
+    parser.add_examples("flybench list models", "flybench list methods --config-dir own")
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Print each name with its description."""
+    if asked.what not in LISTED:
+        raise FlybenchError(
+            f"flybench list needs one of {', '.join(LISTED)}{suggestion(asked.what or '', LISTED)}."
+        )
+    if asked.config_dir is not None and not asked.config_dir.is_dir():
+        raise FlybenchError(f"--config-dir {asked.config_dir} is not a folder: check the path.")
+    known = options(LISTED[asked.what], asked.config_dir)
+    width = max(map(len, known))
+    for name, description in known.items():
+        print(f"{name:{width}}  {description}")
+    return 0

@@ -1,0 +1,58 @@
+"""`flybench score`: judge recorded answers again and refresh the summary."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from flybench.cli.parser import Parser
+from flybench.cli.verbs.settings import JUDGE
+from flybench.config.compose import add_config_dir, check_judge_only, judge_of, make_request
+from flybench.records.folder import RunFolder
+
+
+def declare(parser: Parser) -> None:
+    """Add the options and settings of `flybench score`."""
+    parser.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="a folder that `flybench run` printed"
+    )
+    add_config_dir(parser)
+    parser.add_settings(JUDGE)
+    parser.add_exit_codes(
+        [("0", "done"), ("1", "some calls of the judge failed"), ("2", "refused")]
+    )
+    parser.add_examples(
+        "flybench score results/llama8b-fly-gsm8k-*",
+        "flybench score results/llama8b-fly-mt_bench-* judge=openai judge.model=gpt-4o",
+    )
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Score the records of every run, each by its own judge or the one that is given."""
+    request = make_request(asked.settings, config_dir=asked.config_dir)
+    check_judge_only(request)
+    folders = RunFolder.all_existing(asked.runs)
+
+    from flybench.metrics.summary import judge_failures, write_summary
+    from flybench.run.headline import headline
+    from flybench.run.provenance import write_config
+    from flybench.score.assessment import assess
+    from flybench.score.judge import build_judge
+
+    judges = lru_cache(1)(build_judge)  # one at a time has the memory of a local one
+    code = 0
+    for folder in folders:
+        before = folder.config()
+        config = replace(before, judge=judge_of(request, before.judge))
+        with folder.exclusive():
+            judge = None if config.judge.kind == "none" else judges(config.judge)
+            assess(folder, config, judge)
+            rows = write_summary(folder)
+            if config != before:
+                # Only now: a judge that could not be asked leaves no trace.
+                write_config(folder, config)
+        print(headline(rows))
+        code = max(code, int(judge_failures(rows) > 0))
+    return code

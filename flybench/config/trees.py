@@ -1,0 +1,92 @@
+"""Hydra's part of a configuration: overrides into trees of plain data.
+
+Hydra and OmegaConf take most of a second to import, and only this module imports them for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, Transformer
+from omegaconf import MissingMandatoryValue, OmegaConf
+
+from flybench.config.groups import conf_dir
+from flybench.core.errors import FlybenchError
+
+
+def split(overrides: list[str], multirun: bool) -> list[list[str]]:
+    """The overrides of every combination of a sweep, or of the one run.
+
+    Raises:
+        FlybenchError: several values without a sweep, or a sweep of none.
+    """
+    parsed = OverridesParser.create().parse_overrides(overrides)
+    if multirun:
+        (found,) = BasicSweeper.split_arguments(parsed, max_batch_size=None)
+        if not found:
+            raise FlybenchError("The sweep has no combination to run: check its ranges.")
+        combinations: list[list[str]] = found
+        return combinations
+    if swept := [str(each.input_line) for each in parsed if each.is_sweep_override()]:
+        raise FlybenchError(
+            f"{swept[0].lstrip('+')} lists several values: add -m to run them all, or quote "
+            "the value if it is one."
+        )
+    return [overrides]
+
+
+def composed(cells: Sequence[Sequence[str]], search_path: Sequence[str]) -> list[dict[str, Any]]:
+    """The tree of each combination, with everything resolved."""
+    with initialize_config_dir(str(conf_dir()), version_base="1.3"):
+        trees = [compose("config", [*each, *search_path]) for each in cells]
+    return [
+        OmegaConf.to_container(tree, resolve=True, throw_on_missing=True)  # type: ignore[misc]
+        for tree in trees
+    ]
+
+
+def swept_values(words: Sequence[str]) -> dict[str, list[Any]]:
+    """The values of settings such as `method.k=5,10`, each parsed by Hydra's grammar.
+
+    Raises:
+        FlybenchError: a word is not of the grammar.
+    """
+    try:
+        parsed: list[Override] = OverridesParser.create().parse_overrides(list(words))
+    except Exception as error:  # of Hydra's grammar
+        raise FlybenchError(
+            f"the settings {' '.join(words)} cannot be read: write them as key=value, with "
+            "commas between several values."
+        ) from error
+    return {str(each.key_or_group): _values(each) for each in parsed}
+
+
+@contextmanager
+def in_one_sentence() -> Iterator[None]:
+    """Turn what Hydra and OmegaConf raise into one sentence with a remedy."""
+    try:
+        yield
+    except FlybenchError:
+        raise
+    except MissingMandatoryValue as error:
+        raise FlybenchError(
+            f"{error.full_key} is not given, and has no value of its own: add "
+            f"{error.full_key}=… to the command."
+        ) from error
+    except Exception as error:  # Hydra, OmegaConf and YAML raise a dozen kinds
+        first_line = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        raise FlybenchError(
+            f"the settings cannot be read ({first_line.replace('++', '')}): write them as "
+            "key=value, and text with special characters as 'key=\"text\"'."
+        ) from error
+
+
+def _values(override: Override) -> list[Any]:
+    if not override.is_sweep_override():
+        return [override.value()]
+    return list(override.sweep_iterator(transformer=Transformer.identity))

@@ -1,0 +1,69 @@
+"""Settings of trainings, which need no PyTorch to be checked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from flybench.config.checks import positive, share
+from flybench.core.errors import FlybenchError
+
+LEAST_WORDS = 64
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`steps` of about `batch_tokens` each, without texts of more than `longest` tokens.
+
+    The drafter may propose `draft_vocab_size` ids. A share `held_out` of the prompts is not trained
+    on, and `measured` of these are decoded in the end.
+    """
+
+    draft_vocab_size: int = 8192
+    steps: int = 2000
+    lr: float = 6e-4
+    batch_tokens: int = 16384
+    longest: int = 1024
+    held_out: float = 0.05
+    measured: int = 20
+    seed: int = 0
+    save_every: int = 200
+
+    def __post_init__(self) -> None:
+        names = ("draft_vocab_size", "steps", "batch_tokens", "longest", "measured", "save_every")
+        for name in names:
+            positive(f"train.{name}", getattr(self, name))
+        if not 0 < self.lr < math.inf:
+            raise FlybenchError(f"train.lr={self.lr:g} is not allowed: use more than 0.")
+        share("train.held_out", self.held_out)
+
+
+@dataclass(frozen=True)
+class HeadSettings(Settings):
+    """Training-time test takes `unroll` steps, of which step j weighs decay^j."""
+
+    unroll: int = 4
+    decay: float = 0.8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("train.unroll", self.unroll)
+        if not self.decay > 0:
+            raise FlybenchError(f"train.decay={self.decay:g} is not allowed: use more than 0.")
+        if self.draft_vocab_size < LEAST_WORDS:
+            raise FlybenchError(
+                f"train.draft_vocab_size={self.draft_vocab_size} is not allowed: a tree wants to "
+                f"choose among at least {LEAST_WORDS} ids."
+            )
+
+
+@dataclass(frozen=True)
+class AnswerSettings:
+    """How the target answers: at most `max_new_tokens` each, `batch` prompts at a time."""
+
+    max_new_tokens: int = 256
+    batch: int = 64
+
+    def __post_init__(self) -> None:
+        positive("answers.max_new_tokens", self.max_new_tokens)
+        positive("answers.batch", self.batch)
