@@ -15,7 +15,8 @@ from flybench.config import EngineConfig, ModelRef
 from flybench.engine.loading.description import describe
 from flybench.engine.loading.load import load_model
 from flybench.engine.loading.shapes import SHAPES, random_weights, shape_config
-from flybench.measure.clock import Clock, device_name
+from flybench.measure.clock import Clock
+from flybench.measure.environment import device_name
 from flybench.metrics.stats import Interval, bootstrap
 
 

@@ -22,7 +22,7 @@ from measuring import machine, mean_ratio, milliseconds
 
 from flybench.engine.eager.model import EagerModel
 from flybench.engine.loading.shapes import random_weights, shape_config
-from flybench.measure.clock import physical_cores
+from flybench.measure.environment import physical_cores
 
 CPU = torch.device("cpu")
 CONTEXT = 256

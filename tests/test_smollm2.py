@@ -13,7 +13,7 @@ from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelRef, V
 from flybench.decode import AR, StopRule, build_decoder
 from flybench.engine.eagle3.checkpoint import find_head, save_head
 from flybench.engine.loading.description import ModelInfo, describe, describe_pair
-from flybench.engine.loading.load import Pair, load_model, load_pair
+from flybench.engine.loading.load import LoadedPair, load_model, load_pair
 from flybench.sampling import Sampling
 from flybench.tasks.chat import Chat
 from flybench.train.head import new_head
@@ -41,7 +41,7 @@ def info() -> ModelInfo:
 
 
 @pytest.fixture(scope="module")
-def loaded() -> tuple[Pair, list[int]]:
+def loaded() -> tuple[LoadedPair, list[int]]:
     from flybench.config.compose import cells, parse_request
 
     (config,) = cells(parse_request(["model=smollm2"]))
@@ -53,7 +53,7 @@ def loaded() -> tuple[Pair, list[int]]:
     )
 
 
-def ids(loaded: tuple[Pair, list[int]], method: MethodConfig) -> list[int]:
+def ids(loaded: tuple[LoadedPair, list[int]], method: MethodConfig) -> list[int]:
     pair, prompt = loaded
     decoder = build_decoder(method, pair.target, pair.draft, Sampling())
     # No end-of-sequence id, so that all of them are compared.
@@ -61,13 +61,13 @@ def ids(loaded: tuple[Pair, list[int]], method: MethodConfig) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def expected(loaded: tuple[Pair, list[int]]) -> list[int]:
+def expected(loaded: tuple[LoadedPair, list[int]]) -> list[int]:
     return ids(loaded, AR)
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_lossless_on_real_weights(
-    loaded: tuple[Pair, list[int]], expected: list[int], name: str
+    loaded: tuple[LoadedPair, list[int]], expected: list[int], name: str
 ) -> None:
     assert len(expected) == NEW_TOKENS
     assert ids(loaded, METHODS[name]) == expected
@@ -80,7 +80,9 @@ HEADS = {
 
 
 @pytest.fixture(scope="module")
-def asked(loaded: tuple[Pair, list[int]], info: ModelInfo) -> tuple[list[int], StopRule, list[int]]:
+def asked(
+    loaded: tuple[LoadedPair, list[int]], info: ModelInfo
+) -> tuple[list[int], StopRule, list[int]]:
     """A prompt like those that the drafters were trained for, with its end and AR's answer."""
     chat = Chat(info.tokenizer, "auto")
     question = "A bakery sold 14 rolls a day for 6 days and gave away 9. How many rolls in all?"
@@ -92,7 +94,7 @@ def asked(loaded: tuple[Pair, list[int]], info: ModelInfo) -> tuple[list[int], S
 
 @pytest.mark.parametrize("method", [METHODS["spd"], HEADS["chain"]], ids=["draft", "head"])
 def test_the_drafters_that_are_shipped_earn_their_keep(
-    loaded: tuple[Pair, list[int]],
+    loaded: tuple[LoadedPair, list[int]],
     asked: tuple[list[int], StopRule, list[int]],
     info: ModelInfo,
     method: MethodConfig,
@@ -110,7 +112,7 @@ def test_the_drafters_that_are_shipped_earn_their_keep(
 @pytest.mark.parametrize("name", HEADS)
 def test_a_head_is_lossless_on_real_weights(
     expected: list[int],
-    loaded: tuple[Pair, list[int]],
+    loaded: tuple[LoadedPair, list[int]],
     info: ModelInfo,
     name: str,
     tmp_path: Path,

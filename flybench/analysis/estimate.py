@@ -63,7 +63,7 @@ def _ahead(group: Mapping[int, Plan]) -> dict[int, Counter[MethodConfig]]:
         todo = []
     for asked in todo:
         seen: set[MethodConfig] = set()
-        for index, methods in asked.lacking.items():
+        for index, methods in asked.missing.items():
             found[index].update(set(methods) - seen)
             seen |= set(methods)
     return dict(zip(group, found, strict=True))

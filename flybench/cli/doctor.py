@@ -21,7 +21,7 @@ from flybench.core.errors import FlybenchError
 from flybench.engine.loading.cache import cache_root
 from flybench.engine.loading.placement import resolve_device
 from flybench.engine.loading.source import locate
-from flybench.measure.clock import device_name
+from flybench.measure.environment import device_name
 from flybench.sandbox import execute as sandbox
 from flybench.tasks.sources import package_file
 

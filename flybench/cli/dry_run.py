@@ -16,7 +16,7 @@ from flybench.config.checks import explain
 from flybench.core.errors import FlybenchError
 from flybench.engine.cost.sizes import Sizes, draft_sizes, head_sizes, target_sizes
 from flybench.report.findings.finding import count
-from flybench.run.plan import Plan, planned
+from flybench.run.plan import Plan, make_plans
 from flybench.run.runner import pending
 from flybench.text import NONE, aligned
 
@@ -36,7 +36,7 @@ class Shown(NamedTuple):
 
 def dry_run(configs: Sequence[RunConfig]) -> None:
     """Print the table of `configs`, and below it why some cannot run here."""
-    plans = planned(configs)
+    plans = make_plans(configs)
     sound = {number: plan for number, plan in enumerate(plans) if isinstance(plan, Plan)}
     times = estimates(sound)
     reasons = list(dict.fromkeys(explain(plan) for plan in plans if isinstance(plan, Exception)))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from flybench.analysis.show.answer import Arm, answer
-from flybench.analysis.show.listing import listing
-from flybench.analysis.show.paint import coloured, line
+from flybench.analysis.show.answer import MethodAnswer
+from flybench.analysis.show.outcomes import one_line
 from flybench.config import BASELINE, BASELINES
 from flybench.config.checks import suggestion
 from flybench.core.errors import FlybenchError
@@ -30,13 +29,15 @@ def show(path: Path, sample: str | None, given: str | None) -> int:
     method = _method(folder, given)
     if sample is None:
         own, plain = sample_frame(folder, method), sample_frame(folder, BASELINE)
-        print(listing(own, plain))
-        print(f"\n{len(own)} samples of {line(method)}: flybench show {line(str(path))} SAMPLE")
+        print(list_samples(own, plain))
+        print(
+            f"\n{len(own)} samples of {one_line(method)}: flybench show {one_line(str(path))} SAMPLE"
+        )
         return 0
     own_arm = _arm(folder, sample, method)
     beside = (sample, BASELINE) in folder.records() and method != BASELINE
     plain_arm = _arm(folder, sample, BASELINE) if beside else None
-    print(answer(own_arm, plain_arm, vocabulary(folder), coloured(sys.stdout)))
+    print(show_answer(own_arm, plain_arm, vocabulary(folder), use_colour(sys.stdout)))
     return 0
 
 
@@ -46,19 +47,19 @@ def _method(folder: CachedFolder, given: str | None) -> str:
         return next((name for name in reversed(known) if name not in BASELINES), known[0])
     if given not in known:
         raise FlybenchError(
-            f"--method {given} is not in {folder.path}: it has {line(', '.join(known))}"
-            f"{line(suggestion(given, known))}."
+            f"--method {given} is not in {folder.path}: it has {one_line(', '.join(known))}"
+            f"{one_line(suggestion(given, known))}."
         )
     return given
 
 
-def _arm(folder: CachedFolder, sample: str, method: str) -> Arm:
+def _arm(folder: CachedFolder, sample: str, method: str) -> MethodAnswer:
     records = folder.records()
     if (sample, method) not in records:
         known = sorted({name for name, own in records if own == method})
         raise FlybenchError(
-            f"{sample!r} is no sample of {line(method)} in {folder.path}"
-            f"{line(suggestion(sample, known))}: `flybench show {folder.path}` lists "
+            f"{sample!r} is no sample of {one_line(method)} in {folder.path}"
+            f"{one_line(suggestion(sample, known))}: `flybench show {folder.path}` lists "
             f"all {len(known)}."
         )
-    return Arm(records[sample, method], folder.scores().get((sample, method)))
+    return MethodAnswer(records[sample, method], folder.scores().get((sample, method)))

@@ -21,11 +21,11 @@ from flybench.run.setup import check_devices
 from flybench.sampling import Sampling
 from flybench.tasks.chat import Chat
 from flybench.train.answers import BatchAnswerer, answer_all
-from flybench.train.card import head_card, publish
 from flybench.train.corpus import Sample, read_corpus, write_corpus
 from flybench.train.head import train_head
-from flybench.train.lessons import ALL, claim
+from flybench.train.model_card import head_card, publish
 from flybench.train.settings import AnswerSettings, HeadSettings
+from flybench.train.training_set import ALL, check_manifest
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,9 @@ def train(
     info = describe(config.model.target)
     prompts = read_prompts(data, Chat(info.tokenizer, "auto"))
     target = load_model(info, config.engine)
-    claim(folder / "answered.json", asdict(how) | {"target": info.ref.path, "files": info.files})
+    check_manifest(
+        folder / "answered.json", asdict(how) | {"target": info.ref.path, "files": info.files}
+    )
     corpus = _corpus(folder / CORPUS, target, info, prompts, how)
     facts = train_head(target, corpus, sorted(info.eos_ids), settings, folder, info.ref.path)
     publish(folder, facts, head_card, str(data))

@@ -1,7 +1,7 @@
-"""What an engine offers: a causal model with its cache, and the target built on one.
+"""Interface of an engine: a causal model with its cache, and the target built on one.
 
-`CachedModel` is all that drafters see. `Target` is what the decode loop drives; its cache always
-holds the committed tokens without the last one, which is the root of the next draft.
+Drafters use a `CachedModel`, the decode loop a `Target`. The cache of a target always holds the
+committed tokens without the last one, which is the root of the next draft.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from flybench.sampling import Sampling
 
 
 def upload(ids: Sequence[int], device: torch.device) -> Tensor:
-    """Token ids as a device tensor [T], without waiting for the device."""
+    """Copy token ids to a device tensor [T] without waiting for the device."""
     return torch.tensor(ids, dtype=torch.long).to(device, non_blocking=True)
 
 
 Drawn = tuple[Tensor, Tensor | None]
-"""Chosen ids [R], and the laws [R, V] they were drawn from (None if greedy)."""
+"""Chosen ids [R], and the probabilities [R, V] they were drawn from (None if greedy)."""
 
 
 class DraftPass(Protocol):
@@ -41,10 +41,9 @@ class ReadPass(Protocol):
 
 
 class CachedModel(Protocol):
-    """A causal language model and the keys and values of what it has read (batch 1).
+    """A causal language model and its KV cache (batch 1).
 
-    What drafters do with it is asked for once, before anything is timed, so that an engine can
-    prepare each kind of pass.
+    Drafters request their passes once, before anything is timed, and the engine prepares them.
     """
 
     device: torch.device
@@ -61,17 +60,17 @@ class CachedModel(Protocol):
         """Empty the cache and read `ids`."""
 
     def rollback(self, length: int) -> None:
-        """Forget all but the first `length` tokens."""
+        """Truncate the cache to its first `length` tokens."""
 
     def drafting(self, count: int, sampling: Sampling) -> DraftPass:
-        """A program that drafts `count` tokens; the last of them stays out of the cache."""
+        """Return a pass that drafts `count` tokens; the last one is not added to the cache."""
 
     def reading(self, widest: int, sampling: Sampling) -> ReadPass:
-        """A program that reads up to `widest` ids at once and chooses after each of them."""
+        """Return a pass that reads up to `widest` ids and chooses a token after each of them."""
 
 
-class Judge(Protocol):
-    """Whatever judges as a verifier does (`flybench.verify.base.Verifier`)."""
+class RoundVerifier(Protocol):
+    """A verifier, as an engine sees it (`flybench.verify.base.Verifier`)."""
 
     def judge(
         self,
@@ -83,17 +82,17 @@ class Judge(Protocol):
 
 
 class Target(Protocol):
-    """The model whose output is wanted."""
+    """The target model, which verifies drafts."""
 
     device: torch.device
 
     def prepare(
-        self, judge: Judge, k: int, sampling: Sampling, tree: bool = False
-    ) -> tuple[Target, Judge]:
-        """Get ready for chains of up to `k` tokens, or for every `tree` of just so many.
+        self, verifier: RoundVerifier, k: int, sampling: Sampling, tree: bool = False
+    ) -> tuple[Target, RoundVerifier]:
+        """Prepare for chains of up to `k` tokens, or for trees of exactly `k`.
 
-        Returns the target as one method drives it, and `judge` as this engine runs it best. Methods
-        on one model share its cache, so that one sample at a time is answered.
+        Returns the target for one method, and `verifier` in the form that is fastest on this
+        engine. Methods on one model share its cache and decode one sample at a time.
         """
 
     def prefill(self, ids: Sequence[int]) -> Tensor | None:
@@ -103,13 +102,13 @@ class Target(Protocol):
         """
 
     def score(self, root: int, draft: Draft) -> TargetView:
-        """Read the root and the draft in one pass: logits [N+1, V], row 0 follows the root.
+        """Run the root and the draft in one pass: logits [N+1, V], row 0 follows the root.
 
-        The view holds until the next call.
+        The view is valid until the next call.
         """
 
     def commit(self, path: Sequence[int]) -> None:
-        """Keep the root and the accepted nodes of the draft just scored, forget the others.
+        """Keep the root and the accepted nodes of the last draft in the cache, and drop the others.
 
-        The nodes lie in the cache in the order of the draft; those that stay move up.
+        The nodes are cached in the order of the draft; the kept ones are compacted.
         """

@@ -1,1 +1,1 @@
-"""Other programs: lm-eval as a caller, and exports that other tools read."""
+"""Interoperation: flybench as a model of lm-eval, and exports for other tools."""

@@ -1,6 +1,6 @@
-"""Clocks, power, temperature, throttling and energy of the cards, as NVML gives them.
+"""Clocks, power, temperature, throttling and energy of the GPUs, as NVML gives them.
 
-NVML is asked before and after a sample, never while one is timed. What it does not answer is None.
+NVML is queried before and after a sample, never while one is timed. Missing answers are None.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import torch
 from flybench.core.samples import GpuState, Telemetry
 from flybench.distributed import world_size
 
-# Bits of NVML's clock event reasons that mean less speed than the card could give. An idle card,
-# clocks that somebody set, and cards that wait for each other are no fault of this run.
+# Bits of NVML's clock event reasons that mean less speed than the GPU could give. An idle GPU,
+# clocks that somebody set, and GPUs that wait for each other are no fault of this run.
 THROTTLING = {
     0x04: "sw_power_cap",
     0x08: "hw_slowdown",
@@ -26,9 +26,9 @@ Energy = Sequence[float | None]
 
 
 class Sensors:
-    """The cards of one run; without any, as on a CPU, there is nothing to report.
+    """The GPUs of one run; on a CPU there are none.
 
-    `uuids` names each card by its CUDA index, since NVML counts cards that CUDA may not see.
+    `uuids` are by CUDA index, since NVML also counts GPUs that are not visible to CUDA.
     """
 
     def __init__(self, nvml: Any, uuids: Mapping[int, str]) -> None:
@@ -38,47 +38,47 @@ class Sensors:
         }
 
     def energy_j(self) -> Energy:
-        """Joules that each card has taken since its driver was loaded."""
-        answers = [self._of(card, "nvmlDeviceGetTotalEnergyConsumption") for card in self._handles]
+        """Return the joules that each GPU used since its driver was loaded."""
+        answers = [self._of(gpu, "nvmlDeviceGetTotalEnergyConsumption") for gpu in self._handles]
         return [None if mj is None else mj / 1000 for mj in answers]
 
     def since(self, before: Energy) -> Telemetry | None:
-        """The cards now, and the energy since `before`; None without cards."""
+        """Return the state of the GPUs and the energy since `before`; None without GPUs."""
         after = self.energy_j()  # first, so that the other questions cost the sample no energy
-        cards = [
-            self._state(card, None if start is None or end is None else end - start)
-            for card, start, end in zip(self._handles, before, after, strict=True)
+        gpus = [
+            self._state(gpu, None if start is None or end is None else end - start)
+            for gpu, start, end in zip(self._handles, before, after, strict=True)
         ]
-        return Telemetry(cards) if cards else None
+        return Telemetry(gpus) if gpus else None
 
-    def _state(self, card: int, energy_j: float | None) -> GpuState:
-        throttle = self._throttle(card)  # before the card notices that it is idle
-        milliwatts = self._of(card, "nvmlDeviceGetPowerUsage")
+    def _state(self, gpu: int, energy_j: float | None) -> GpuState:
+        throttle = self._throttle(gpu)  # before the GPU notices that it is idle
+        milliwatts = self._of(gpu, "nvmlDeviceGetPowerUsage")
         nvml = self._nvml
         return GpuState(
-            index=card,
-            sm_clock_mhz=self._of(card, "nvmlDeviceGetClockInfo", nvml.NVML_CLOCK_SM),
-            memory_clock_mhz=self._of(card, "nvmlDeviceGetClockInfo", nvml.NVML_CLOCK_MEM),
+            index=gpu,
+            sm_clock_mhz=self._of(gpu, "nvmlDeviceGetClockInfo", nvml.NVML_CLOCK_SM),
+            memory_clock_mhz=self._of(gpu, "nvmlDeviceGetClockInfo", nvml.NVML_CLOCK_MEM),
             power_w=None if milliwatts is None else milliwatts / 1000,
-            temperature_c=self._of(card, "nvmlDeviceGetTemperature", nvml.NVML_TEMPERATURE_GPU),
+            temperature_c=self._of(gpu, "nvmlDeviceGetTemperature", nvml.NVML_TEMPERATURE_GPU),
             throttle=throttle,
             energy_j=energy_j,
         )
 
-    def _throttle(self, card: int) -> list[str] | None:
-        reasons = self._of(card, "nvmlDeviceGetCurrentClocksEventReasons")
+    def _throttle(self, gpu: int) -> list[str] | None:
+        reasons = self._of(gpu, "nvmlDeviceGetCurrentClocksEventReasons")
         if reasons is None:  # the name before driver 535
-            reasons = self._of(card, "nvmlDeviceGetCurrentClocksThrottleReasons")
+            reasons = self._of(gpu, "nvmlDeviceGetCurrentClocksThrottleReasons")
         if reasons is None:
             return None
         return [name for bit, name in THROTTLING.items() if reasons & bit]
 
-    def _of(self, card: int, question: str, *arguments: Any) -> Any:
-        handle = self._handles[card]
+    def _of(self, gpu: int, question: str, *arguments: Any) -> Any:
+        handle = self._handles[gpu]
         return None if handle is None else self._ask(question, handle, *arguments)
 
     def _ask(self, question: str, *arguments: Any) -> Any:
-        """NVML's answer; None if this card, driver or binding has none."""
+        """Return NVML's answer; None if this GPU, driver or binding has none."""
         ask = getattr(self._nvml, question, None)
         try:
             return None if ask is None else ask(*arguments)
@@ -87,8 +87,8 @@ class Sensors:
 
 
 def open_sensors(device: torch.device) -> Sensors:
-    """The cards of this process, on which it holds memory once the models are loaded, or of all
-    ranks, which share a host and take one card each."""
+    """Return the GPUs on which this process holds memory, after the models are loaded, or those of
+    all ranks of this host."""
     import pynvml
 
     if device.type != "cuda":

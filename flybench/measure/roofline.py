@@ -1,4 +1,4 @@
-"""How fast a device reads its memory and multiplies matrices: the two limits of a pass."""
+"""Roofline of a device: its memory bandwidth and its matrix multiplication rate."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Callable
 import psutil
 import torch
 
-# Large beside any cache, small beside the memory; a CPU reads it in a few hundredths of a second.
+# Larger than any cache, much smaller than the memory; a CPU reads it in less than 0.1 s.
 BUFFER_BYTES = {"cuda": 2 << 30, "cpu": 512 << 20}
 MATRIX_SIDE = {"cuda": 8192, "cpu": 1536}
 REPEATS = 3
 
 
 def read_bandwidth(device: torch.device) -> float | None:
-    """Bytes per second of reading one large fp32 buffer; None where nothing is known of a device.
+    """Return the bytes per second of reading one large fp32 buffer; None for unknown devices.
 
-    The best of several readings, by the faster of a sum and a matrix-vector product. One card is
-    measured also where a model is spread over several, since they take turns at each token.
+    It is the best of several readings, by the faster of a sum and a matrix-vector product. One GPU
+    is measured even if a model is spread over several, since they take turns at each token.
     """
     if device.type not in BUFFER_BYTES:
         return None
@@ -35,9 +35,10 @@ def read_bandwidth(device: torch.device) -> float | None:
 
 
 def multiply_rate(device: torch.device, dtype: torch.dtype) -> float | None:
-    """Operations per second, two a multiply-add, of one large square product in `dtype`.
+    """Return the operations per second, two for a multiply-add, of one large square product in
+    `dtype`.
 
-    The best of several; None where nothing is known of a device.
+    It is the best of several; None for unknown devices.
     """
     if device.type not in MATRIX_SIDE:
         return None
@@ -47,11 +48,11 @@ def multiply_rate(device: torch.device, dtype: torch.dtype) -> float | None:
 
 
 def _best(device: torch.device, read: Callable[[], object]) -> float:
-    """Seconds of the fastest of a few calls, after one to warm up."""
+    """Return the seconds of the fastest of a few calls, after one to warm up."""
     if device.type != "cuda":
         read()
         return min(_host_seconds(read) for _ in range(REPEATS))
-    with torch.cuda.device(device):  # events mark the current card's work
+    with torch.cuda.device(device):  # events mark the current GPU's work
         read()
         return min(_device_seconds(read) for _ in range(REPEATS))
 
@@ -72,7 +73,7 @@ def _device_seconds(read: Callable[[], object]) -> float:
 
 
 def free_bytes(device: torch.device) -> int:
-    """Bytes that can still be taken on a card, or in the memory of the machine."""
+    """Return the free bytes of a GPU, or of the memory of the machine."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     return psutil.virtual_memory().available

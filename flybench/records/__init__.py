@@ -1,1 +1,1 @@
-"""A run's folder: records, token texts, traces, and safe reading and writing of them."""
+"""The folder of a run: records, token texts, traces, and safe reading and writing."""

@@ -7,8 +7,8 @@ results/NAME/  config.yaml provenance.json prompt.txt   written before the first
                traces/                                  a Parquet file a record, where asked for
                scores.jsonl summary.json summary.csv    rebuilt from these at any time
 
-`xz results/NAME/records.jsonl` packs what is finished into a tenth of its size or less. It is read
-as before, and what a resumed run adds begins a new records.jsonl beside it.
+`xz results/NAME/records.jsonl` compresses finished records to a tenth of their size or less. They
+are read as before, and a resumed run starts a new records.jsonl beside them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class RunFolder:
 
     @classmethod
     def existing(cls, path: Path) -> RunFolder:
-        """A folder that a run has written.
+        """Return a folder that a run has written.
 
         Raises:
             FlybenchError: there is no run at `path`.
@@ -61,7 +61,7 @@ class RunFolder:
 
     @classmethod
     def all_existing(cls, paths: Sequence[Path]) -> list[RunFolder]:
-        """Those of `paths` that are runs; the log names each other thing that a glob has caught.
+        """Return those of `paths` that are runs; log each other path.
 
         Raises:
             FlybenchError: a path does not exist, or none is a run.
@@ -91,7 +91,7 @@ class RunFolder:
         return self.path / RECORDS
 
     def append(self, noun: Record | Judgement) -> None:
-        """Add one line and make sure that it survives a kill."""
+        """Append one line and flush it to disk."""
         if isinstance(noun, Record):
             append_line(self.records_file, record_line(noun))
         else:
@@ -99,7 +99,7 @@ class RunFolder:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold the folder, so that two processes never decode the same samples.
+        """Lock the folder against other processes.
 
         Raises:
             FlybenchError: another process holds it.
@@ -116,7 +116,7 @@ class RunFolder:
             yield
 
     def repair(self, name: str = RECORDS) -> bool:
-        """Cut off a half-written last line, as a kill leaves it; True if there was one."""
+        """Remove an incomplete last line, as a kill leaves it; return whether there was one."""
         path = self.path / name
         if not path.exists():
             return False
@@ -138,11 +138,11 @@ class RunFolder:
                 (self.path / name).rename(aside / name)
 
     def cached(self, key: Key, make: Callable[[], Any]) -> Any:
-        """The result of `make`, which reads the folder; a `CachedFolder` keeps it by `key`."""
+        """Return the result of `make`; a `CachedFolder` caches it by `key`."""
         return make()
 
     def records(self) -> dict[Key, Record]:
-        """Every record, by sample and method: the last one, but no failure hides a success.
+        """Return the last record of each sample and method; a failure never replaces a success.
 
         Raises:
             FlybenchError: a line is damaged, or has neither an answer nor an error.
@@ -161,12 +161,12 @@ class RunFolder:
         return found
 
     def scores(self) -> dict[Key, Score]:
-        """Every score, by sample and method; empty before scoring."""
+        """Return the scores by sample and method; empty before scoring."""
         scores = read_jsonl(self.path / "scores.jsonl", Score)
         return {(score.sample_id, score.method): score for score in scores}
 
     def judgements(self) -> dict[str, Judgement]:
-        """Every judgement by its key: the last one, but no failure hides a success."""
+        """Return the last judgement of each key; a failure never replaces a success."""
         found: dict[str, Judgement] = {}
         for judgement in read_jsonl(self.path / JUDGEMENTS, Judgement):
             before = found.get(judgement.key)
@@ -179,14 +179,14 @@ class RunFolder:
         self.write("scores.jsonl", b"".join(map(line, scores)).decode())
 
     def write(self, name: str, text: str) -> None:
-        """Replace a file in one step, so that a kill never leaves half of it."""
+        """Replace a file atomically."""
         self.path.mkdir(parents=True, exist_ok=True)
         partial = self.path / f".{name}.partial"
         partial.write_text(text, encoding="utf-8", errors="backslashreplace")
         partial.replace(self.path / name)
 
     def read_json(self, name: str) -> Any:
-        """A JSON file of the folder, None if it is not there.
+        """Read a JSON file of the folder; None if there is none.
 
         Raises:
             FlybenchError: it is damaged.
@@ -203,7 +203,7 @@ class RunFolder:
             ) from error
 
     def provenance(self) -> dict[str, Any]:
-        """provenance.json.
+        """Read provenance.json.
 
         Raises:
             FlybenchError: it is missing, damaged, or not what a run writes.
@@ -217,13 +217,13 @@ class RunFolder:
         return known
 
     def amend_invocation(self, **facts: Any) -> None:
-        """Add what became known since provenance.json was written to its last invocation."""
+        """Add facts to the last invocation in provenance.json."""
         known = self.provenance()
         known["invocations"][-1] |= facts
         self.write_json("provenance.json", known)
 
     def amend(self, **facts: Any) -> None:
-        """Set what provenance.json says of the scores; without news the file stays as it is."""
+        """Set facts about the scores in provenance.json; an unchanged file is not rewritten."""
         known = self.provenance()
         if any(known.get(name) != value for name, value in facts.items()):
             self.write_json("provenance.json", known | facts)

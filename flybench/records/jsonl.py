@@ -1,4 +1,4 @@
-"""Lines of JSON: one a record, a score or a judgement, appended safely and read back typed."""
+"""Lines of JSON: records, scores and judgements, appended durably and read back typed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DECIMALS = 6  # of every float in a record: a microsecond, a millionth of a prob
 
 
 def record_line(record: Record) -> bytes:
-    """A record as one line without its traces, its floats rounded to `DECIMALS`."""
+    """Return a record as one line without its traces, with floats rounded to `DECIMALS`."""
     row = _rounded(msgspec.to_builtins(record))
     for turn in row["turns"]:
         del turn["traces"]
@@ -27,12 +27,12 @@ def record_line(record: Record) -> bytes:
 
 
 def line(value: Any) -> bytes:
-    """A value as one line of JSON; infinite numbers and lone surrogates as Python writes them."""
+    """Return a value as one line of JSON; infinities and lone surrogates as Python writes them."""
     return json.dumps(msgspec.to_builtins(value)).encode() + b"\n"
 
 
 def append_line(file: Path, data: bytes) -> None:
-    """Add a line and make sure that it survives a kill."""
+    """Append a line and flush it to disk."""
     with file.open("ab") as stream:
         stream.write(data)
         stream.flush()
@@ -40,9 +40,9 @@ def append_line(file: Path, data: bytes) -> None:
 
 
 def read_jsonl(file: Path, kind: type[Noun]) -> Iterator[Noun]:
-    """The lines of a file as `kind`, those of its packed part (`.xz`) first; none without a file.
+    """Read the lines of a file as `kind`, its compressed part (`.xz`) first; [] without a file.
 
-    A half-written last line, as a kill leaves it, is skipped.
+    An incomplete last line, as a kill leaves it, is skipped.
 
     Raises:
         FlybenchError: a line cannot be read as `kind`, or the file is damaged.
@@ -81,7 +81,7 @@ def _numbered(file: Path, stream: Iterable[bytes]) -> Iterator[tuple[int, bytes]
 
 
 def _rounded(value: Any) -> Any:
-    """The same with every float rounded to `DECIMALS`."""
+    """Return plain data with every float rounded to `DECIMALS`."""
     if isinstance(value, float):
         return round(value, DECIMALS)
     if isinstance(value, dict):

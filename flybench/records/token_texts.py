@@ -1,7 +1,7 @@
-"""An answer token by token: the text of each, and how it came to stay.
+"""The text and the outcome of each token of an answer.
 
-`pieces.json` in a run's folder spells every id that its answers use. It is written when a run
-ends, from the tokenizer alone, so that the same `flybench run` adds it to a run made before.
+`pieces.json` in a run's folder has the text of every id in its answers. It is written at the end of
+a run and needs only the tokenizer: repeating the `flybench run` adds it to an older run.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from flybench.core.samples import Generation, Round
 from flybench.records.folder import RunFolder
 
 PIECES = "pieces.json"
-# Letters of the target's own tokens, beside those of fates: after a draft that was kept whole, and
-# where nothing was drafted. After a rejection the token bears the letter of the rejected one.
+# Letters of the target's own tokens, besides those of outcomes: after a draft that was accepted
+# whole, and without a draft. After a rejection the token has the letter of the rejected one.
 BONUS, PLAIN = "b", "p"
 ACCEPTED = "".join(outcome.code for outcome in ACCEPTED_OUTCOMES)
-UNWHOLE = "\ufffd"  # stands for a part of a character
+UNWHOLE = "\ufffd"  # replaces a part of a character
 
 Vocabulary = dict[int, str]
-Spell = Callable[[Sequence[int]], str]
+Detokenize = Callable[[Sequence[int]], str]
 
 
 def token_outcomes(turn: Generation) -> str:
-    """One letter a token of the answer: a fate's code, `BONUS` or `PLAIN`."""
+    """Return one letter for each token of the answer: an outcome's code, `BONUS` or `PLAIN`."""
     return "".join(map(round_outcomes, turn.rounds))
 
 
 def round_outcomes(round_: Round) -> str:
-    """The letters of the tokens that a round emitted."""
+    """Return the letters of the tokens that a round emitted."""
     return _round_outcomes(round_.outcomes, round_.accepted, round_.emitted)
 
 
 @cache
 def _round_outcomes(outcomes: str, accepted: int, emitted: int) -> str:
-    """Of a tree, the last letter may be that of a rejected sibling."""
+    """Return the letters; in a tree the last one may be that of a rejected sibling."""
     kept = "".join(letter for letter in outcomes if letter in ACCEPTED)[:accepted]
     if emitted == accepted:
         return kept
@@ -48,31 +48,31 @@ def _round_outcomes(outcomes: str, accepted: int, emitted: int) -> str:
     return kept + next((letter for letter in rest if letter in "gwtr"), BONUS)
 
 
-def write_pieces(folder: RunFolder, spell: Spell) -> None:
-    """Spell every id of the folder's answers that is not spelled yet."""
+def write_pieces(folder: RunFolder, detokenize: Detokenize) -> None:
+    """Add the text of every id in the folder's answers that is missing in `pieces.json`."""
     known = vocabulary(folder)
     turns = (turn for record in folder.records().values() for turn in record.turns)
     missing = {token for turn in turns for token in turn.ids} - set(known)
     if missing:
-        spelled = known | {token: _piece(token, spell) for token in missing}
+        spelled = known | {token: _piece(token, detokenize) for token in missing}
         folder.write(PIECES, json.dumps(dict(sorted(spelled.items()))))
 
 
-def _piece(token: int, spell: Spell) -> str:
-    """A token's text amid others: at the start of a text some tokenizers drop a blank."""
-    return spell([token, token])[len(spell([token])) :]
+def _piece(token: int, detokenize: Detokenize) -> str:
+    """Return a token's text inside a text, since some tokenizers drop a leading blank."""
+    return detokenize([token, token])[len(detokenize([token])) :]
 
 
 def vocabulary(folder: RunFolder) -> Vocabulary:
-    """The text of each id of the folder's answers; empty for a run without `pieces.json`."""
+    """Return the text of each id in the folder's answers; empty without `pieces.json`."""
     return {int(token): piece for token, piece in (folder.read_json(PIECES) or {}).items()}
 
 
 def pieces_of(turn: Generation, known: Vocabulary) -> list[str] | None:
-    """The text of every token of an answer, so that what is not special joins to the answer's text.
+    """Return the text of every token of an answer; joined they are the answer's text.
 
-    Of a character that several tokens make up, the first has it and the others are empty. None
-    where an id is not known, or the pieces do not make up the text.
+    A character that consists of several tokens is the text of the first; the others are empty.
+    None if an id is not known, or the texts do not join to the answer.
     """
     try:
         pieces = [known[token] for token in turn.ids]
@@ -85,7 +85,7 @@ def pieces_of(turn: Generation, known: Vocabulary) -> list[str] | None:
 
 
 def _aligned(pieces: list[str], text: str) -> list[str] | None:
-    """The pieces as they stand in the text; None if they leave some of it out."""
+    """Return the pieces as they occur in the text; None if they do not cover it."""
     found: list[str] = []
     place = 0
     while len(found) < len(pieces):

@@ -1,8 +1,8 @@
-"""Traces beside a run's records: `traces/NAME.parquet` for each, written before its line is.
+"""Traces of a run's records: `traces/NAME.parquet` for each, written before its record.
 
-A file is named after what its record says, so that neither can be out of step with the other: a
-file that a kill left without a record, or of an answer that was decoded again, is never looked up.
-The three probabilities are for whoever studies acceptance; a replay reads none of them.
+A file is named after the content of its record. A file without a record, or of an answer that was
+decoded again, is never read. The three probabilities are for studies of acceptance; a replay does
+not use them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from flybench.core.samples import Record, RowTrace
 from flybench.records.folder import RunFolder
 
 FOLDER = "traces"
-# Rules compare the entropies with θ, so that these keep their bits; nothing decides by the rest.
+# Entropies keep full precision, since rules compare them with θ.
 KINDS = {
     "sample_id": "category",
     "method": "category",
@@ -35,19 +35,19 @@ KINDS = {
 
 
 def trace_file(folder: RunFolder, record: Record) -> Path:
-    """Where the traces of a record are, if it has any."""
+    """Return the file of the traces of a record."""
     said = [[turn.ids, [round_.outcomes for round_ in turn.rounds]] for turn in record.turns]
     name = digest([record.sample_id, record.method, said])[:24]
     return folder.path / FOLDER / f"{name}.parquet"
 
 
 def has_traces(folder: RunFolder, record: Record) -> bool:
-    """Whether the traces of a record are there."""
+    """Return whether the traces of a record exist."""
     return trace_file(folder, record).is_file()
 
 
 def write_traces(folder: RunFolder, record: Record) -> None:
-    """Write the traces of a record in one step; of a failed one there are none."""
+    """Write the traces of a record atomically; a failed record has none."""
     if record.error is not None:
         return
     file = trace_file(folder, record)
@@ -58,9 +58,9 @@ def write_traces(folder: RunFolder, record: Record) -> None:
 
 
 def trace_frame(record: Record) -> pd.DataFrame:
-    """One row for each drafted token of each round in order, and one for what follows them all.
+    """Return one row for each drafted token of each round in order, and one for the next token.
 
-    Columns are those of `KINDS`: where the row stands, and what `RowTrace` says of it.
+    Columns are those of `KINDS`: the position of the row, and the fields of `RowTrace`.
     """
     places = [
         (turn_number, number, position)
@@ -80,7 +80,7 @@ def trace_frame(record: Record) -> pd.DataFrame:
 
 
 def read_traces(folder: RunFolder, record: Record) -> pd.DataFrame:
-    """What `trace_frame` gave for a record.
+    """Read the frame that `trace_frame` gave for a record.
 
     Raises:
         FlybenchError: the run kept no traces of it, or they are damaged.

@@ -1,4 +1,4 @@
-"""One sample under one method: every turn of it, or why there is none."""
+"""Generate the turns of one sample with one method."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from flybench.run.setup import ModelSetup
 log = logging.getLogger(__name__)
 
 
-def answer(
-    plan: ModelSetup,
+def generate_sample(
+    setup: ModelSetup,
     method: MethodConfig,
     decoder: Decoder,
     prompt: Prompt,
     position: int,
     salt: str = "",
 ) -> Record:
-    """One sample under one method. A failure is recorded, never timed, and the run goes on."""
+    """Decode one sample with one method; a failure is recorded without times."""
     device = decoder.target.device
     record = Record(
         sample_id=prompt.sample_id,
         method=method.name,
         category=prompt.category,
         position=position,
-        prompt_sha256=plan.prompt_sha256(prompt),
+        prompt_sha256=setup.prompt_sha256(prompt),
     )
     reset_peak_memory(device)
     try:
-        generations = converse(plan, prompt, decoder, salt)
+        generations = generate_turns(setup, prompt, decoder, salt)
     except Exception as error:  # whatever breaks one sample must not lose the others
         if world_size() > 1:  # the other ranks are out of step now
             raise
@@ -51,11 +51,11 @@ def answer(
     return structs.replace(record, turns=generations, peak_memory_bytes=peak_memory_bytes(device))
 
 
-def converse(
-    plan: ModelSetup, prompt: Prompt, decoder: Decoder, salt: str = ""
+def generate_turns(
+    setup: ModelSetup, prompt: Prompt, decoder: Decoder, salt: str = ""
 ) -> list[Generation]:
-    """Every turn of a sample; a later turn reads the method's own earlier answers."""
-    stop = StopRule(plan.target.eos_ids, prompt.max_new_tokens, prompt.stop, plan.chat.spell)
+    """Decode every turn of a sample; a later turn reads the method's own earlier answers."""
+    stop = StopRule(setup.target.eos_ids, prompt.max_new_tokens, prompt.stop, setup.chat.detokenize)
     messages = list(prompt.messages)
     answers: list[Generation] = []
     for number, question in enumerate([None, *prompt.followups]):
@@ -64,14 +64,16 @@ def converse(
                 {"role": "assistant", "content": answers[-1].text},
                 {"role": "user", "content": question},
             ]
-        ids = plan.chat.encode(plan.chat.render(messages))
-        plan.check_length(len(ids), prompt)
-        seed = f"{plan.config.seed}:{prompt.sample_id}:{number}{salt}".encode()
+        ids = setup.chat.encode(setup.chat.render(messages))
+        setup.check_length(len(ids), prompt)
+        seed = f"{setup.config.seed}:{prompt.sample_id}:{number}{salt}".encode()
         generation = decoder.decode(
             ids, stop, int.from_bytes(hashlib.sha256(seed).digest()[:7], "big")
         )
-        text = plan.chat.answer(generation.ids, prompt.stop)
-        loose_tokens = [_spelled(plan, ids, generation, token) for token in generation.loose_tokens]
+        text = setup.chat.answer_text(generation.ids, prompt.stop)
+        loose_tokens = [
+            _with_texts(setup, ids, generation, token) for token in generation.loose_tokens
+        ]
         assistant_prefix = messages[-1]["content"] if messages[-1]["role"] == "assistant" else ""
         answers.append(
             structs.replace(
@@ -81,17 +83,16 @@ def converse(
     return answers
 
 
-def _spelled(
-    plan: ModelSetup, prompt: list[int], generation: Generation, token: LooseToken
+def _with_texts(
+    setup: ModelSetup, prompt: list[int], generation: Generation, token: LooseToken
 ) -> LooseToken:
-    """With the texts of the token and of what the target preferred, where it stands, and whether
-    a copy ends there."""
-    spell, before = plan.chat.spell, generation.ids[: token.index]
+    """Add the texts of a loose token and of the target's top-1, its offset, and `copied`."""
+    detokenize, before = setup.chat.detokenize, generation.ids[: token.index]
     top1 = token.statistics.top1
     return structs.replace(
         token,
-        text=spell([generation.ids[token.index]]),
-        top1_text=spell([top1]),
-        start=len(spell(before)),
+        text=detokenize([generation.ids[token.index]]),
+        top1_text=detokenize([top1]),
+        start=len(detokenize(before)),
         copied=continues_copy([*prompt, *before], top1),
     )

@@ -1,4 +1,4 @@
-"""Which cells of a sweep are decoded side by side, and how many answers that leaves to decode."""
+"""Groups of cells that are decoded together, and the answers that are left to decode."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ from flybench.run.plan import Plan
 from flybench.run.runner import pending
 
 
-class Answers(NamedTuple):
-    """Answers of a cell and of those beside it that are on disk, and that are not."""
+class AnswerCounts(NamedTuple):
+    """Number of answers of a group that are on disk, and of those left to decode."""
 
-    there: int
-    ahead: int
+    done: int
+    remaining: int
 
 
-def partners(number: int, plans: Mapping[int, Plan]) -> list[int]:
-    """Cells that can be decoded together with this one, which comes first, by number."""
+def compatible(number: int, plans: Mapping[int, Plan]) -> list[int]:
+    """Return the indices of the cells that can be decoded with cell `number`, which comes first."""
     found = [number]
     for other, plan in plans.items():
-        together = [plans[each] for each in found]
-        paths = {each.folder.path for each in together}
-        if plan.folder.path not in paths and all(plan.beside(each) for each in together):
+        group = [plans[each] for each in found]
+        paths = {each.folder.path for each in group}
+        if plan.folder.path not in paths and all(plan.compatible(each) for each in group):
             found.append(other)
     return found
 
 
 def groups(plans: Mapping[int, Plan]) -> list[list[int]]:
-    """Every cell once, with those that its turn decodes too."""
+    """Partition the cells into groups that are decoded together."""
     left, found = dict(plans), []
     while left:
-        found.append(partners(next(iter(left)), left))
+        found.append(compatible(next(iter(left)), left))
         for number in found[-1]:
             del left[number]
     return found
 
 
-def count(plans: Mapping[int, Plan]) -> dict[int, Answers]:
-    """The answers of each group, by the number of its first cell.
+def count_answers(plans: Mapping[int, Plan]) -> dict[int, AnswerCounts]:
+    """Count the answers of each group, by the index of its first cell.
 
-    A folder whose records cannot be read counts as none; its own turn tells why.
+    A folder with unreadable records counts as empty; running its cell reports the error.
     """
     found = {}
     for group in groups(plans):
         own = [plans[number] for number in group]
         methods = {method for plan in own for method in plan.methods}
         try:
-            ahead = sum(asked.answers for asked in pending(own))
+            remaining = sum(sample.answers for sample in pending(own))
         except FlybenchError:
-            ahead = 0
-        found[group[0]] = Answers(len(methods) * len(own[0].prompts) - ahead, ahead)
+            remaining = 0
+        found[group[0]] = AnswerCounts(len(methods) * len(own[0].prompts) - remaining, remaining)
     return found

@@ -1,4 +1,4 @@
-"""The table that `flybench run` prints: one line a method, intervals in brackets."""
+"""The table that `flybench run` prints: one line for each method, intervals in brackets."""
 
 from __future__ import annotations
 
@@ -33,11 +33,10 @@ ABOVE = ("model", "task")
 
 
 def headline(rows: Sequence[Row]) -> str:
-    """Rows of a summary as aligned text; `—` where there is nothing to say.
+    """Return rows of a summary as aligned text; `—` for missing values.
 
-    A model or task that is the same in every row stands above, and a column without any figure is
-    left out. Where a model judged, a line for each method says what that took and what could not be
-    read.
+    A model or task that is equal in every row is the title, and empty columns are omitted. If a
+    model judged, a line for each method has the cost and the number of unreadable verdicts.
     """
     alike = [name for name in ABOVE if len({row[name] for row in rows}) == 1]
     columns = {label: [_cell(row, name) for row in rows] for label, name in COLUMNS.items()}
@@ -60,8 +59,8 @@ def _judging(row: Row) -> str:
         "tokens written": row["judge_tokens_out"],
         "cost": row["judge_cost"],
     }
-    told = (f"{what} {value:.6g}" for what, value in known.items() if value is not None)
-    return f"{row['method']} judged by {row['judge']}: {', '.join(told)}"
+    shown = (f"{what} {value:.6g}" for what, value in known.items() if value is not None)
+    return f"{row['method']} judged by {row['judge']}: {', '.join(shown)}"
 
 
 def _cell(row: Row, name: str) -> str:

@@ -1,10 +1,10 @@
-"""Cells, run in this process, or in several and on other machines by Hydra's launchers.
+"""Run cells in this process, or in several and on other machines by Hydra's launchers.
 
     flybench run -m hydra/launcher=joblib task=gsm8k,humaneval method=spd,fly
 
-Cells that differ in more than their method, say in their task or their seed, become jobs of their
-own, each a process that loads its pair once and measures AR once for all its methods. Every job
-works in the folder of the command, which the machines must share, and resumes as a run does.
+Cells that differ only in their method form one job, a process that loads its pair once and decodes
+AR once for all its methods. Every job works in the folder of the command, which the machines must
+share, and resumes as a run does.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ HERE = "basic"
 
 
 class LaunchResult(NamedTuple):
-    """The exit code of some cells, the folders of those that were finished, why others were not."""
+    """The exit code of some cells, the folders of the finished ones, and the failures of the
+    others."""
 
     code: int
     folders: list[Path]
@@ -46,7 +47,7 @@ class LaunchResult(NamedTuple):
 
 
 def run_cells(cells: Sequence[Cell], argv: Sequence[str], plain: bool = False) -> LaunchResult:
-    """Run cells, one after another, in this process; `plain` as `Progress` takes it."""
+    """Run cells, one after another, in this process; `plain` is that of `Progress`."""
     # The engine takes seconds to import, and what cannot be launched is refused before.
     from flybench.run.sweep import Sweep
 
@@ -62,7 +63,7 @@ def run_cells(cells: Sequence[Cell], argv: Sequence[str], plain: bool = False) -
 
 
 def launcher_of(request: Request) -> str | None:
-    """The launcher that a request names; None if its cells run in this process.
+    """Return the launcher that a request names; None if its cells run in this process.
 
     Raises:
         FlybenchError: it asks for one that cannot launch what it asks for.
@@ -93,7 +94,7 @@ def launch(
     argv: Sequence[str],
     around: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> LaunchResult:
-    """Hand `cells` over to the launcher `name` and wait for all of them.
+    """Submit `cells` to the launcher `name` and wait for all of them.
 
     Every job runs inside `around`, which sets up its process, for example its log.
 
@@ -119,7 +120,7 @@ def launch(
 
 
 def travelling_together(cells: Sequence[Cell]) -> list[list[Cell]]:
-    """Jobs: cells that may share AR or a folder are one, so that neither is contended for."""
+    """Group cells into jobs; cells that may share AR or a folder belong to one job."""
     jobs: dict[str, list[Cell]] = {}
     for cell in cells:
         jobs.setdefault(_all_but_method(cell.config), []).append(cell)
@@ -128,7 +129,7 @@ def travelling_together(cells: Sequence[Cell]) -> list[list[Cell]]:
 
 @dataclass(frozen=True)
 class Jobs:
-    """What every job runs, wherever it wakes up: its cells, by its number."""
+    """The function of every job, in whichever process: runs its cells, by its number."""
 
     jobs: list[list[Cell]]
     argv: list[str]

@@ -1,4 +1,4 @@
-"""What is decided before a weight is loaded: data, prompts, limits, and the run's folder."""
+"""Plan a run before a weight is loaded: data, prompts, limits, and the run's folder."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from flybench.score.judge import check_judge
 from flybench.tasks import build_task
 from flybench.tasks.base import Task
 
-ORDER = 20251122  # of shuffled samples: one for all runs, so that they stay comparable
+ORDER = 20251122  # seed of the order of shuffled samples; equal for all runs, which stay comparable
 
 
 @dataclass(frozen=True)
 class Plan(ModelSetup):
-    """A run that was checked. `key` hashes everything that decides its tokens, `family` all of it
-    but the seed.
+    """A checked run. `key` hashes everything that decides its tokens, `family` all but the seed.
 
-    `max_length` is the longest text in tokens that any sample can reach.
+    `max_length` is the maximum length in tokens that a sample can reach.
     """
 
     folder: RunFolder
@@ -39,7 +38,7 @@ class Plan(ModelSetup):
 
     @property
     def cautions(self) -> list[str]:
-        """What a reader of the run's figures should know of how they come about."""
+        """Remarks on how the figures of this run come about, for its readers."""
         head = self.head.caution(self.max_length) if self.head else None
         notes = (self.engine_note, self.config.method.caution, head, self.task.caution)
         return [note for note in notes if note]
@@ -51,21 +50,21 @@ class Plan(ModelSetup):
         return [AR, *own, *[AR_AGAIN] * (self.config.baseline.repeat - 1)]
 
     def traces(self, method: MethodConfig) -> bool:
-        """Whether the run keeps traces of `method`, which must draft to have any."""
+        """Return whether the run keeps traces of `method`, which must draft to have any."""
         return self.config.record.traces and method.draft.kind != "none"
 
-    def beside(self, other: Plan) -> bool:
-        """Whether the two differ in their method alone, so that one AR serves both."""
+    def compatible(self, other: Plan) -> bool:
+        """Return whether two runs differ only in their method and can share the answers of AR."""
         same = replace(self.config, method=AR) == replace(other.config, method=AR)
-        ours, theirs = self.weights, other.weights
-        return same and (ours.serve(theirs) or theirs.serve(ours))
+        own, others = self.weights, other.weights
+        return same and (own.cover(others) or others.cover(own))
 
 
 def make_plan(config: RunConfig, describe: DescribePair = describe_pair) -> Plan:
-    """Check a run without changing anything.
+    """Check a run and plan it, without changing anything on disk.
 
     Raises:
-        FlybenchError: something that would make the run fail is known beforehand.
+        FlybenchError: the run would fail.
     """
     check_devices(config)  # before any data are fetched
     task = build_task(config.task)
@@ -108,8 +107,8 @@ def make_plan(config: RunConfig, describe: DescribePair = describe_pair) -> Plan
     return plan
 
 
-def planned(configs: Sequence[RunConfig]) -> list[Plan | Exception]:
-    """A plan of each, or why there is none: the other cells of a sweep go on."""
+def make_plans(configs: Sequence[RunConfig]) -> list[Plan | Exception]:
+    """Plan every cell; an error takes the place of a plan, and the other cells continue."""
     describe = describing_once()
 
     def one(config: RunConfig) -> Plan | Exception:
@@ -122,7 +121,7 @@ def planned(configs: Sequence[RunConfig]) -> list[Plan | Exception]:
 
 
 def _prompts(task: Task, config: RunConfig) -> Sequence[Prompt]:
-    """The samples that are asked for; tasks sort theirs by category, so that parts may differ."""
+    """Return the requested samples. Tasks are sorted by category, hence `shuffle`."""
     end = None if config.limit is None else config.offset + config.limit
     if not config.shuffle:
         return task.prompts(end)[config.offset :]

@@ -1,6 +1,6 @@
-"""How far a sweep is, in answers: a bar on a terminal, elsewhere a line every half minute.
+"""Progress of a sweep in answers: a bar on a terminal, elsewhere a line every half minute.
 
-An answer is a sample under a method; one that several cells share, such as AR's, counts once.
+An answer is one sample decoded with one method; shared answers, such as AR's, count once.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ LINE = "{n_fmt} of {total_fmt} answers, {rate_fmt}, {remaining} left: {desc}"
 
 
 class Progress:
-    """One count over all cells of a sweep, of which `there` answers are there already.
+    """One count over all cells of a sweep, of which `done` answers are on disk.
 
-    `plain` keeps to lines, for a terminal that several processes write to; `silent` shows nothing.
+    `plain` prints lines, for a terminal that several processes write to; `silent` prints nothing.
     """
 
-    def __init__(self, there: int = 0, plain: bool = False, silent: bool = False) -> None:
+    def __init__(self, done: int = 0, plain: bool = False, silent: bool = False) -> None:
         self._silent = silent
         self._plain = plain or silent or not sys.stderr.isatty()
-        self._there = self._done = self._total = self._told = there
+        self._initial = self._done = self._total = self._printed = done
         self._spent_s = 0.0
-        self._told_s = time.monotonic()
+        self._printed_s = time.monotonic()
 
     def expect(self, answers: int) -> None:
-        """Set how many answers are still to come, of the cell at hand and of all after it."""
+        """Set the number of answers left, of the current cell and all later ones."""
         self._total = self._done + answers
 
     @contextmanager
     def decoding(self) -> Iterator[None]:
-        """Show the count while answers come; what lies between takes no time in its rate.
+        """Show the count while decoding; other work does not count towards the rate.
 
-        The bar goes on where it was, and leaves the terminal to whatever is printed in between.
+        The bar continues where it was, and is hidden while other output is printed.
         """
         with open(os.devnull, "w") as nowhere, self._opened(nowhere) as self._bar:
             try:
@@ -50,17 +50,17 @@ class Progress:
             finally:
                 self._done, self._spent_s = int(self._bar.n), self._bar.format_dict["elapsed"]
                 if self._plain:
-                    self._tell()
+                    self._print_line()
 
     def _opened(self, nowhere: TextIO) -> tqdm[Any]:
         bar: tqdm[Any] = tqdm(
-            initial=self._there,
+            initial=self._initial,
             total=self._total,
             unit="answer",
-            # A bar that nobody sees keeps the count and the rate all the same.
+            # The hidden bar keeps the count and the rate.
             file=nowhere if self._plain else sys.stderr,
             mininterval=LINE_EVERY_S if self._plain else 0.1,
-            delay=1e-9,  # nothing is drawn before it stands where it was
+            delay=1e-9,  # nothing is drawn before the count is restored
             leave=False,
         )
         bar.n = bar.last_print_n = self._done
@@ -74,13 +74,13 @@ class Progress:
     def step(self) -> None:
         """Count an answer."""
         self._bar.update()
-        if self._plain and time.monotonic() - self._told_s >= LINE_EVERY_S:
-            self._tell()
+        if self._plain and time.monotonic() - self._printed_s >= LINE_EVERY_S:
+            self._print_line()
 
-    def _tell(self) -> None:
-        self._told_s = time.monotonic()
-        if self._silent or self._told == self._bar.n:
+    def _print_line(self) -> None:
+        self._printed_s = time.monotonic()
+        if self._silent or self._printed == self._bar.n:
             return
-        self._told = int(self._bar.n)
+        self._printed = int(self._bar.n)
         shown = {**self._bar.format_dict, "bar_format": LINE, "ncols": None}
         log.info(tqdm.format_meter(**shown))

@@ -1,7 +1,7 @@
-"""Where a run's tokens came from: written into its folder before the first of them.
+"""Provenance of a run, written into its folder before the first token.
 
 `open_folder` writes config.yaml, provenance.json and prompt.txt (the first prompt as the model sees
-it), and mends what a kill may have left.
+it), and repairs files that a killed run left.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from flybench.config.groups import conf_dir
 from flybench.core.errors import FlybenchError
 from flybench.engine.loading.description import ModelInfo
 from flybench.engine.loading.placement import engine_label
-from flybench.measure.clock import busy_share, device_name, environment, redacted
+from flybench.measure.environment import busy_share, device_name, environment, redacted
 from flybench.records.folder import RunFolder
 from flybench.run.plan import Plan
 from flybench.run.setup import ModelSetup
@@ -40,7 +40,8 @@ BUSY = 0.25
 def open_folder(plan: Plan, argv: Sequence[str], decodes: bool = True) -> None:
     """Prepare the run's folder, which may hold records of an earlier invocation.
 
-    Warnings of earlier invocations stay; one that `decodes` nothing adds none about its timings.
+    Warnings of earlier invocations are kept; an invocation that `decodes` nothing adds none about
+    timings.
     """
     plan.folder.repair()
     write_config(plan.folder, plan.config)
@@ -92,7 +93,7 @@ def write_config(folder: RunFolder, config: RunConfig) -> None:
 
 
 def busy_warnings(device: torch.device) -> list[str]:
-    """A sentence where other work makes timings on the CPU unreliable."""
+    """Return a warning if other work makes timings on the CPU unreliable."""
     busy = busy_share()
     if device.type != "cpu" or busy <= BUSY:
         return []
@@ -103,7 +104,7 @@ def busy_warnings(device: torch.device) -> list[str]:
 
 
 def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
-    """What decided the run, and every invocation that worked on it with its machine and commit."""
+    """Return the settings of the run, and its invocations with machine and commit."""
     config = plan.config
     known = plan.folder.read_json("provenance.json")
     before = known.get("invocations") if isinstance(known, dict) else None
@@ -134,7 +135,7 @@ def provenance(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
 
 
 def model_facts(plan: ModelSetup) -> dict[str, Any]:
-    """Which models run, where, and on which engine."""
+    """Return the models, their device, and their engine."""
     return {
         "model": plan.config.model.name,
         "device": device_name(plan.device),
@@ -159,7 +160,7 @@ def _model(info: ModelInfo) -> dict[str, Any]:
 
 @functools.cache
 def _git_state() -> dict[str, Any] | None:
-    """Commit and cleanliness of flybench's own code and settings; None where it is no checkout."""
+    """Return commit and cleanliness of flybench's code and settings; None outside a checkout."""
     source = Path(flybench.__file__)
 
     def git(*arguments: str) -> str:

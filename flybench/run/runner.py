@@ -1,7 +1,7 @@
-"""Decodes a task with AR and methods, one sample after another, all on the same warm models.
+"""Decode a task with AR and methods, one sample after another, on the same warm models.
 
 For every sample AR and the methods run back to back, in alternating order, each from a cold state.
-What is finished is on disk; `pending` finds what is not.
+Finished answers are on disk; `pending` finds the others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from flybench.distributed import rank
 from flybench.measure.gpu import open_sensors
 from flybench.records.folder import DRAFT_IDS
 from flybench.records.traces import has_traces, write_traces
-from flybench.run.generate import answer
+from flybench.run.generate import generate_sample
 from flybench.run.plan import Plan
 from flybench.run.progress import Progress
 from flybench.run.session import Session
@@ -31,30 +31,29 @@ log = logging.getLogger(__name__)
 WARMUP_TOKENS = 32
 
 
-class Asked(NamedTuple):
-    """A sample with its number, and the methods to decode it with, by the number of a plan."""
+class PendingSample(NamedTuple):
+    """A sample that is not finished. `missing` has its undecoded methods by index of the plan."""
 
     number: int
     prompt: Prompt
-    lacking: dict[int, list[MethodConfig]]
+    missing: dict[int, list[MethodConfig]]
 
     @property
     def answers(self) -> int:
-        """How often it is decoded: a method that several plans lack serves all of them."""
-        return len({method for methods in self.lacking.values() for method in methods})
+        """Number of answers to decode; a method that several plans lack is decoded once."""
+        return len({method for methods in self.missing.values() for method in methods})
 
 
-def pending(plans: Sequence[Plan]) -> list[Asked]:
-    """What is left to decode, for plans that ask the same samples.
+def pending(plans: Sequence[Plan]) -> list[PendingSample]:
+    """Return the samples left to decode, for plans with equal samples.
 
-    AR and the method are decoded together, so that both meet the same machine. AR's second turn may
-    follow alone: a run without it is continued with it. A sample that lacks the traces that are
-    asked for is decoded again.
+    AR and the method are decoded together, on a machine in the same state. Only the repeat of AR
+    may be added to a finished run. A sample without the requested traces is decoded again.
     """
     known = [plan.folder.records() for plan in plans]
 
-    def lacking(number: int, prompt: Prompt) -> list[MethodConfig]:
-        plan, records = plans[number], known[number]
+    def missing(index: int, prompt: Prompt) -> list[MethodConfig]:
+        plan, records = plans[index], known[index]
         sha256 = plan.prompt_sha256(prompt)
 
         def done(method: MethodConfig) -> bool:
@@ -69,13 +68,15 @@ def pending(plans: Sequence[Plan]) -> list[Asked]:
     first = plans[0]
     asked = []
     for number, prompt in enumerate(first.prompts, start=first.config.offset):
-        found = {index: lacking(index, prompt) for index in range(len(plans))}
-        asked.append(Asked(number, prompt, {index: own for index, own in found.items() if own}))
-    return [each for each in asked if each.lacking]
+        found = {index: missing(index, prompt) for index in range(len(plans))}
+        asked.append(
+            PendingSample(number, prompt, {index: own for index, own in found.items() if own})
+        )
+    return [each for each in asked if each.missing]
 
 
-class Turn(NamedTuple):
-    """A method's turn at a sample, and the plans whose folders get its record."""
+class ScheduledMethod(NamedTuple):
+    """A method with its decoder, and the plans whose folders get its records."""
 
     method: MethodConfig
     decoder: Decoder
@@ -83,46 +84,48 @@ class Turn(NamedTuple):
 
     @property
     def salt(self) -> str:
-        """What tells the draws of AR's second turn from those of its first, at temperature > 0."""
+        """Suffix of the seed that gives the repeat of AR other draws at temperature > 0."""
         return ":again" if self.method == AR_AGAIN else ""
 
     @property
     def label(self) -> str:
-        """Model, method and task, and what the method is set to."""
+        """Model, method, task, and the settings of the method."""
         config = self.plans[0].config
         names = [config.model.name, self.method.name, config.task.name, self.method.settings]
         return " ".join(filter(None, names))
 
-    def answer(self, prompt: Prompt, position: int) -> Record:
-        """One sample, at this method's `position` in the order of methods."""
-        # What is too long for one of the drafts may still be answered beside another.
+    def decode(self, prompt: Prompt, position: int) -> Record:
+        """Decode one sample, at this method's `position` in the order of methods."""
+        # A prompt that is too long for one of the drafts may fit with another.
         plan = max(self.plans, key=lambda plan: plan.room)
-        return answer(plan, self.method, self.decoder, prompt, position, self.salt)
+        return generate_sample(plan, self.method, self.decoder, prompt, position, self.salt)
 
 
-def turns(wanted: Sequence[tuple[Plan, list[MethodConfig]]], loaded: Session) -> Iterator[Turn]:
-    """The methods that plans want; AR, first and again, is decoded once for all that want it."""
+def schedule(
+    wanted: Sequence[tuple[Plan, list[MethodConfig]]], session: Session
+) -> Iterator[ScheduledMethod]:
+    """Yield the methods to decode, each once for all plans that want it."""
     shared: dict[MethodConfig, list[Plan]] = {}
     for plan, methods in wanted:
         for method in methods:
             shared.setdefault(method, []).append(plan)
     for method, plans in shared.items():
         sampling, traces = plans[0].config.sampling.rule(), plans[0].traces(method)
-        yield Turn(method, loaded.decoder(method, sampling, traces), plans)
+        yield ScheduledMethod(method, session.decoder(method, sampling, traces), plans)
 
 
 def generate(
-    plans: Sequence[Plan], todo: Sequence[Asked], loaded: Session, progress: Progress
+    plans: Sequence[Plan], todo: Sequence[PendingSample], session: Session, progress: Progress
 ) -> None:
-    """Decode `todo` and append a record for each sample and method."""
+    """Decode the samples `todo` and append a record for each sample and method."""
     for plan in plans:
         drafts = plan.weights.drafter is not None
-        costs = loaded.costs if drafts else loaded.costs | {"draft": None}
+        costs = session.costs if drafts else session.costs | {"draft": None}
         plan.folder.amend_invocation(costs=costs)
-        if drafts and loaded.pair.draft_ids is not None:
-            plan.folder.write(DRAFT_IDS, json.dumps(loaded.pair.draft_ids.tolist()))
+        if drafts and session.pair.draft_ids is not None:
+            plan.folder.write(DRAFT_IDS, json.dumps(session.pair.draft_ids.tolist()))
     first, sensors = plans[0], open_sensors(plans[0].device)
-    warm_up(plans, loaded, todo)
+    warm_up(plans, session, todo)
     done = len(first.prompts) - len(todo)
     if done and not rank():
         log.info(
@@ -132,25 +135,27 @@ def generate(
             len(first.prompts),
         )
     with progress.decoding():
-        for number, prompt, lacking in todo:
-            wanted = [(plans[index], methods) for index, methods in lacking.items()]
-            order = list(turns(wanted, loaded))
-            # There and back: a drift of the machine favours no method.
-            for position, turn in enumerate(order[:: -1 if number % 2 else 1]):
-                progress.on(turn.label)
+        for number, prompt, missing in todo:
+            wanted = [(plans[index], methods) for index, methods in missing.items()]
+            order = list(schedule(wanted, session))
+            # In alternating order: a drift of the machine favours no method.
+            for position, step in enumerate(order[:: -1 if number % 2 else 1]):
+                progress.on(step.label)
                 energy = sensors.energy_j()
-                record = turn.answer(prompt, position)
+                record = step.decode(prompt, position)
                 record = structs.replace(record, telemetry=sensors.since(energy))
-                for plan in turn.plans:
-                    if plan.traces(turn.method):
-                        write_traces(plan.folder, record)  # first: no record is without them
+                for plan in step.plans:
+                    if plan.traces(step.method):
+                        write_traces(
+                            plan.folder, record
+                        )  # first, since every record must have them
                     plan.folder.append(record)
                 progress.step()
 
 
-def warm_up(plans: Sequence[Plan], loaded: Session, todo: Sequence[Asked]) -> None:
-    """Let caches, kernels and clocks settle; nothing of it is recorded."""
+def warm_up(plans: Sequence[Plan], session: Session, todo: Sequence[PendingSample]) -> None:
+    """Decode the first samples without recording them, until caches, kernels and clocks settle."""
     for _, prompt, _ in todo[: plans[0].config.warmup]:
         short = replace(prompt, max_new_tokens=min(prompt.max_new_tokens, WARMUP_TOKENS))
-        for turn in turns([(plan, plan.methods) for plan in plans], loaded):
-            turn.answer(short, 0)
+        for step in schedule([(plan, plan.methods) for plan in plans], session):
+            step.decode(short, 0)

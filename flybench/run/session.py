@@ -1,4 +1,4 @@
-"""A pair in memory, and the decoders that are built on it once."""
+"""A loaded pair of models, and the decoders that are built on it once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from flybench.config import MethodConfig
 from flybench.decode import AR, AR_AGAIN, Decoder, build_decoder
 from flybench.distributed import rank
-from flybench.engine.loading.load import Pair, load_pair
+from flybench.engine.loading.load import LoadedPair, load_pair
 from flybench.measure.roofline import read_bandwidth
 from flybench.run.setup import ModelSetup, Weights
 from flybench.sampling import Sampling
@@ -19,17 +19,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Session:
-    """A pair in memory, what its models must read for a token, and the decoders built on it."""
+    """A loaded pair, the bytes that its models read for each token, and its decoders."""
 
     weights: Weights
     max_length: int
-    pair: Pair
+    pair: LoadedPair
     costs: dict[str, Any]
     _decoders: dict[tuple[MethodConfig, Sampling, bool], Decoder] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: ModelSetup, max_length: int) -> Session:
-        """The weights that were chosen, for texts of up to `max_length` tokens."""
+        """Load the models of a plan, for texts of up to `max_length` tokens."""
         # Before the weights: the memory is free, and a process's peak stays that of its models.
         bandwidth = read_bandwidth(plan.device)
         pair = load_pair(
@@ -46,11 +46,11 @@ class Session:
         return cls(plan.weights, max_length, pair, costs)
 
     def serves(self, weights: Weights, length: int) -> bool:
-        """Whether it is what is wanted, for texts of up to `length` tokens."""
-        return self.weights.serve(weights) and length <= self.max_length
+        """Return whether these weights are loaded, for texts of up to `length` tokens."""
+        return self.weights.cover(weights) and length <= self.max_length
 
     def decoder(self, method: MethodConfig, sampling: Sampling, traces: bool = False) -> Decoder:
-        """A method on these models; AR's second turn is on the very decoder of the first."""
+        """Return the decoder of a method; the repeat of AR uses the same one as AR."""
         method = AR if method == AR_AGAIN else method
         key = method, sampling, traces
         if key not in self._decoders:

@@ -1,4 +1,4 @@
-"""What decodes: the models of a run, their engine and their chat, before a weight is loaded."""
+"""The models of a run, their engine and their chat template, before a weight is loaded."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from flybench.engine.loading.description import DescribePair, ModelInfo, describ
 from flybench.engine.loading.placement import choose_engine, resolve_device, resolve_dtype
 from flybench.tasks.chat import Chat
 
-# What a chat template puts around one question and one answer, generously.
+# Upper bound of what a chat template puts around one question and one answer.
 FRAME_TOKENS = 64
 
 
 class Weights(NamedTuple):
-    """Hashes of what a run has in memory: a target on its engine, and what drafts, if anything."""
+    """Hashes of the weights of a run: the target on its engine, and the drafter, if any."""
 
     target: str
     drafter: str | None
 
-    def serve(self, others: Weights) -> bool:
-        """Whether a plan that wants `others` can run on these."""
+    def cover(self, others: Weights) -> bool:
+        """Return whether a plan that needs `others` can run on these."""
         return self.target == others.target and others.drafter in (self.drafter, None)
 
 
@@ -35,7 +35,7 @@ class Weights(NamedTuple):
 class ModelSetup:
     """Models that were found and fit each other.
 
-    `engine` is the one that runs, `engine_note` why it is not the one that `auto` prefers.
+    `engine` is the chosen engine, `engine_note` the reason if `auto` prefers another.
     """
 
     config: RunConfig
@@ -50,39 +50,39 @@ class ModelSetup:
 
     @property
     def infos(self) -> list[ModelInfo]:
-        """The models that are loaded, the target first."""
+        """Models to load, the target first."""
         return [info for info in (self.target, self.draft) if info is not None]
 
     @property
     def weights(self) -> Weights:
-        """What must be in memory."""
+        """Hashes of the weights to load."""
         settings = [self.vocab_size, asdict(self.engine), str(self.device)]
         target, *draft = [(asdict(info.ref), info.files) for info in self.infos]
         drafter = draft or self.head and self.head.files
         return Weights(digest([target, settings]), digest(drafter) if drafter else None)
 
     def prompt_sha256(self, prompt: Prompt) -> str:
-        """Hash of a sample as the model sees it: rendered first turn, follow-ups, cap, stops."""
+        """Return the hash of a sample: rendered first turn, follow-ups, cap, stops."""
         text = self.chat.render(prompt.messages)
         return digest([text, prompt.followups, prompt.max_new_tokens, prompt.stop])
 
     def reach(self, prompt: Prompt, prompt_tokens: int) -> int:
-        """Tokens of a sample's last turn at most: all turns, their frames and a draft."""
+        """Return the maximum length of a sample in tokens: all turns, their frames and a draft."""
         later = sum(len(self.chat.encode(asked)) + FRAME_TOKENS for asked in prompt.followups)
         answers = (1 + len(prompt.followups)) * prompt.max_new_tokens
         return prompt_tokens + later + answers + self.config.method.k + 1
 
     @property
     def room(self) -> int:
-        """Positions that both contexts leave for a prompt and its answer beside one draft."""
+        """Positions in both contexts for a prompt and its answer, with room for one draft."""
         infos = [info for info in (self.target, self.draft) if info is not None]
         return min(info.context_limit for info in infos) - self.config.method.k
 
     def check_length(self, prompt_tokens: int, prompt: Prompt) -> None:
-        """Refuse a prompt that does not fit in both contexts with its answer and one draft.
+        """Check that a prompt fits in both contexts with its answer and one draft.
 
         Raises:
-            FlybenchError: it does not.
+            FlybenchError: it does not fit.
         """
         needed = prompt_tokens + prompt.max_new_tokens + self.config.method.k
         for role, info in (("target", self.target), ("draft", self.draft)):
@@ -97,7 +97,7 @@ class ModelSetup:
 
 
 def choose_models(config: RunConfig, describe: DescribePair = describe_pair) -> ModelSetup:
-    """Find and describe what a run's method needs, and decide where it runs.
+    """Find and describe the models of a run, and choose the engine.
 
     Raises:
         FlybenchError: a device or a model is missing, or they cannot work together.
@@ -118,10 +118,10 @@ def choose_models(config: RunConfig, describe: DescribePair = describe_pair) -> 
 
 
 def check_width(engine: EngineConfig, method: MethodConfig) -> None:
-    """Refuse passes that are wider than the graph engine's.
+    """Check that passes are not wider than the graph engine supports.
 
     Raises:
-        FlybenchError: they are.
+        FlybenchError: they are too wide.
     """
     looked_up = method.draft.get("lookup_tokens", 0)
     if engine.kind == "graph" and max(method.k + 1, looked_up + 2) > WIDEST:
@@ -133,18 +133,18 @@ def check_width(engine: EngineConfig, method: MethodConfig) -> None:
 
 
 def check_devices(config: RunConfig) -> torch.device:
-    """The target's device.
+    """Return the device of the target.
 
     Raises:
-        FlybenchError: a device does not exist, or the pair needs more cards than there are.
+        FlybenchError: a device does not exist, or the pair needs more GPUs than there are.
     """
-    cards = torch.cuda.device_count()
+    gpus = torch.cuda.device_count()
     wanted = config.model.target.device
     name = config.engine.device if wanted in ("auto", "balanced") else wanted
-    if config.model.gpus > cards and name == "auto":
+    if config.model.gpus > gpus and name == "auto":
         raise FlybenchError(
             f"model {config.model.name} needs {config.model.gpus} GPU(s) of 80 GB and this machine "
-            f"has {cards}: choose a smaller model (`flybench list models`), or set "
+            f"has {gpus}: choose a smaller model (`flybench list models`), or set "
             "engine.device=cpu to load it anyway."
         )
     if config.model.draft is not None and config.model.draft.device != "auto":

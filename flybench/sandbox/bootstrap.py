@@ -1,7 +1,7 @@
-"""What the sandbox's fresh interpreter runs before and around a program.
+"""Bootstrap of the sandbox's fresh interpreter, run before and around a program.
 
-`sandbox.py` passes this file's source on the command line and calls `inside`; nothing imports it to
-run it. It must therefore stand alone: the standard library, and nothing of flybench.
+`execute.py` passes the source of this file on the command line and calls `inside`. It may import
+only the standard library.
 """
 
 import ctypes
@@ -47,7 +47,7 @@ def inside() -> None:
 
 
 def _confine(rlimits: dict[str, int]) -> None:
-    """Set the limits, then let Landlock allow only what a program needs of the file system.
+    """Set the limits, and restrict file access with Landlock.
 
     Landlock needs Linux 5.13; later ones also cut TCP, signals and abstract sockets to the outside.
     """

@@ -1,14 +1,16 @@
-"""Runs untrusted Python programs, such as a model's answers with their tests, and says which pass.
+"""Run untrusted Python programs, such as a model's answers with their tests.
 
-Each program gets a fresh interpreter behind what this machine allows: namespaces and a user without
-rights (by util-linux: `unshare`, `setpriv`), Landlock for files and signals, and `setrlimit`. Each
-of these layers is left out where it does not work; `guards()` tells what is in force.
+Each program gets a fresh interpreter behind the layers that this machine supports: namespaces and
+a user without rights (by util-linux: `unshare`, `setpriv`), Landlock for files and signals, and
+`setrlimit`. `guards()` reports the layers in force.
 
 Not guarded: kernel bugs, AF_VSOCK sockets, memory summed over processes (the limit is per process),
 and a program that digs in its own interpreter for the sentinel in order to forge a pass. Without
 root, a program may also change modes and times of your files that lie on other mounts than `/`.
 
-Try it: python -c "from flybench.sandbox import *; print(guards(), run_program('assert 1 > 2'))"
+Try it:
+
+    python -c "from flybench.sandbox.execute import *; print(guards(), run_program('assert 1 > 2'))"
 """
 
 import contextlib
@@ -64,7 +66,7 @@ MISDEEDS = {  # guards() tries these in the sandbox; a guard is in force if its 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one program may use; times in seconds, sizes in bytes."""
+    """Limits of one program; times in seconds, sizes in bytes."""
 
     wall_s: float = 10.0
     cpu_s: int = 10  # per process
@@ -72,12 +74,12 @@ class Limits:
     file_bytes: int = 1 << 20  # per file, the output included
     disk_bytes: int = 1 << 24  # the working directory as a whole, where it is private
     processes: int = 32  # threads included
-    output_bytes: int = 4000  # how much of the output's end Outcome.detail keeps
+    output_bytes: int = 4000  # the end of the output that `ProgramResult.detail` keeps
 
 
 @dataclass(frozen=True)
 class ProgramResult:
-    """What became of a program; `detail` is the end of its output, then why it did not pass."""
+    """Result of a program; `detail` is the end of its output, then the reason if it failed."""
 
     passed: bool
     reason: Reason
@@ -99,7 +101,7 @@ def run_program(program: str, limits: Limits = DEFAULT_LIMITS) -> ProgramResult:
 
 @functools.cache
 def guards() -> dict[str, bool]:
-    """Say which guards are in force here, found by running a program that tries each misdeed."""
+    """Report the guards in force here, by running a program that attempts each violation."""
     with tempfile.TemporaryDirectory() as outside:
         Path(outside).chmod(0o777)
         Path(outside, "secret").touch()
@@ -152,7 +154,7 @@ def _command(layers: frozenset[str], where: str, user: int, limits: Limits) -> l
 
 
 def _attempt(program: str, limits: Limits, layers: frozenset[str]) -> ProgramResult:
-    """Run the program behind the given layers and judge it."""
+    """Run the program behind the given layers and return its result."""
     sentinel = secrets.token_hex(16)
     # A user per run (from systemd's range for passing users), as RLIMIT_NPROC counts per user.
     user = 61184 + secrets.randbelow(4336) if layers & set(LAYERS[-2:]) else 0
@@ -193,7 +195,7 @@ def _attempt(program: str, limits: Limits, layers: frozenset[str]) -> ProgramRes
 
 
 def _wait(process: subprocess.Popen[bytes], wall_s: float) -> tuple[int, float]:
-    """Wait, kill the group at the limit or at the end; return exit status and CPU seconds."""
+    """Wait, kill the process group at the end; return exit status and CPU seconds."""
     killer = threading.Timer(wall_s, os.killpg, (process.pid, signal.SIGKILL))
     killer.start()
     try:  # WNOWAIT leaves a zombie, so that the group's id stays ours until wait4
@@ -215,9 +217,9 @@ def _tail(file: IO[bytes], size: int) -> str:
 def _judge(
     marks: list[str], status: int, cpu_spent: bool, time_over: bool
 ) -> tuple[Reason | None, str]:
-    """Tell the reason, with a note, from the two marks that the interpreter leaves in its report.
+    """Return the reason and a note, from the two marks in the interpreter's report.
 
-    Without the first mark the program never began: there is no reason then.
+    Without the first mark the program never started, and the reason is None.
     """
     number = max(-status, status - 128)  # of a signal; the shell reports one as 128 and more
     if len(marks) == 2:

@@ -1,4 +1,4 @@
-"""Ask, and say how an answer is scored: one file a task, chosen by `task.kind`."""
+"""Prompts and scoring rules: one file for each task, chosen by `task.kind`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flybench.tasks.base import Task
 
 
 def build_task(config: TaskConfig) -> Task:
-    """The task of `config`, with its data loaded.
+    """Build the task of `config` and load its data.
 
     Raises:
         FlybenchError: the data cannot be found or read.

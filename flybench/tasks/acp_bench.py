@@ -1,8 +1,8 @@
-"""ACPBench's progression: which facts does an action make true, and which false?
+"""ACPBench's progression: the facts that an action makes true, and those that it makes false.
 
-Prompts and few-shots are those of lm-eval's `acp_prog_gen`. Its scorer brings parsers and planners
-for all of ACPBench that do not live beside Hydra, and for this task it compares two sets of facts:
-so the sets are compared here. An answer is right if both are equal.
+Prompts and few-shots are those of lm-eval's `acp_prog_gen`. Its scorer needs parsers and planners
+that conflict with Hydra, and for this task it only compares two sets of facts, which is done here.
+An answer is correct if both sets are equal.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ class Effects(NamedTuple):
 
 
 def effects(text: str) -> Effects | None:
-    """The first two lists of an answer, or what stands under the two headings; None without either.
+    """Return the first two lists of an answer, or the lists under the two headings; None without
+    either.
 
-    As lm-eval has it, a single list means that the other is empty.
+    As in lm-eval, a single list means that the other is empty.
     """
     lowered = text.lower()
     lists = LIST.findall(lowered)[:2]
@@ -47,7 +48,7 @@ def _facts(text: str) -> frozenset[str]:
 
 @task("acp_bench")
 class AcpBenchTask(RecipeTask):
-    """lm-eval's `acp_prog_gen` with a scorer of its own."""
+    """lm-eval's `acp_prog_gen` with flybench's own scorer."""
 
     _category = "planning"
     _left_out = ("process_results", "filter_list", "metric_list")

@@ -1,7 +1,7 @@
-"""The task's protocol: prompts in, scores out.
+"""The interface of a task: prompts, and scores of answers.
 
-To add a task: one file beside this one, or anywhere (`task.kind=file:PATH.py:CLASS`), with a class
-that keeps these promises under `@task("KIND")`, a YAML in `conf/task/`, and a test of its scorer.
+To add a task, add one file in this folder, or anywhere (`task.kind=file:PATH.py:CLASS`), with a
+class of this interface under `@task("KIND")`, a YAML in `conf/task/`, and a test of its scorer.
 `CONTRIBUTING.md` has a complete example.
 """
 
@@ -20,8 +20,8 @@ Judged = Literal["scored", "partly judged", "unjudged"]
 class Task(Protocol):
     """A data set with its prompts and its scorer. Loading happens in the constructor.
 
-    `judged` says how much of it a scorer judges; `runs_code`, whether scoring runs programs;
-    `caution`, what a reader should know of how it asks.
+    `judged` is the extent to which a rule scores it; `runs_code` is True if scoring runs programs;
+    `caution` is a remark for readers on its prompts.
     """
 
     judged: Judged
@@ -32,13 +32,13 @@ class Task(Protocol):
 
     @property
     def data_sha256(self) -> str:
-        """Hash of all the data, whatever part of them a run asks for."""
+        """Hash of all data, independent of the part that a run uses."""
 
     def prompts(self, count: int | None = None) -> Sequence[Prompt]:
-        """The first `count` samples in the data set's order, all of them for None."""
+        """Return the first `count` samples in the order of the data set, or all for None."""
 
     def score(self, record: Record) -> Score:
-        """Judge one finished record of one of the samples; never asks a model.
+        """Score one finished record by rule, without a model.
 
         Raises:
             FlybenchError: the sample is not in the data.
@@ -46,7 +46,7 @@ class Task(Protocol):
 
 
 class RowTask:
-    """The common part of tasks that keep their data as rows by sample id."""
+    """Base class of tasks with rows of data by sample id."""
 
     _rows: dict[str, dict[str, Any]]
     caution: str | None = None
@@ -57,7 +57,7 @@ class RowTask:
 
 
 def row_of(rows: dict[str, dict[str, Any]], record: Record) -> dict[str, Any]:
-    """The data of a record's sample.
+    """Return the data of a record's sample.
 
     Raises:
         FlybenchError: the data no longer have it.

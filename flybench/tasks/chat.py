@@ -1,4 +1,4 @@
-"""Messages into token ids: the chat template, exactly one BOS, and text back out of ids."""
+"""Conversion of messages to token ids and back: the chat template, and exactly one BOS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flybench.core.samples import Message
 class Chat:
     """A tokenizer with the template of one run.
 
-    `template` is `auto` (the tokenizer's own), `none` (plain text, answers after a blank, turns
+    `template` is `auto` (the tokenizer's own), `none` (plain text, answers after a space, turns
     after an empty line) or the path of a Jinja file.
 
     Raises:
@@ -32,8 +32,8 @@ class Chat:
             )
 
     def render(self, messages: Sequence[Message]) -> str:
-        """The prompt as text, ready for the answer to begin, or to go on where the last message is
-        the assistant's."""
+        """Return the prompt as text, up to the start of the answer, or to its continuation if the
+        last message is the assistant's."""
         if self._plain:
             return _plain(messages)
         assistant_prefix = messages[-1]["role"] == "assistant"
@@ -55,11 +55,11 @@ class Chat:
 
     @property
     def identity(self) -> str:
-        """What decides how messages are rendered: the template's text, or `none`."""
+        """Text of the template, or `none`; it decides how messages are rendered."""
         return "none" if self._plain else str(self._template or self._tokenizer.chat_template)
 
     def encode(self, text: str) -> list[int]:
-        """Ids of a rendered prompt, with one BOS where the model expects one.
+        """Return the ids of a rendered prompt, with one BOS if the model expects one.
 
         Raises:
             FlybenchError: the template and the tokenizer both wrote a BOS.
@@ -77,13 +77,14 @@ class Chat:
             )
         return ids
 
-    def spell(self, ids: Sequence[int]) -> str:
-        """Text of ids with special tokens spelled out, as stop strings are matched against it."""
+    def detokenize(self, ids: Sequence[int]) -> str:
+        """Return the text of ids with special tokens; stop strings are matched against it."""
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=False))
 
-    def answer(self, ids: Sequence[int], stop: Sequence[str]) -> str:
-        """Text of an answer: without special tokens, cut before the first stop string."""
-        text = self.spell(ids)
+    def answer_text(self, ids: Sequence[int], stop: Sequence[str]) -> str:
+        """Return the text of an answer: without special tokens, truncated before the first stop
+        string."""
+        text = self.detokenize(ids)
         ends = [place for place in map(text.find, stop) if place >= 0]
         if ends:
             return text[: min(ends)]
@@ -91,7 +92,8 @@ class Chat:
 
 
 def _plain(messages: Sequence[Message]) -> str:
-    """Without a template; a begun answer stands apart from the question by one blank at least."""
+    """Render without a template; the beginning of an answer is separated from the question by at
+    least one space."""
     *earlier, last = messages
     lead, gap = {"assistant": " "}, {"system": "\n\n", "assistant": "\n\n"}
     text = "".join(lead.get(m["role"], "") + m["content"] + gap.get(m["role"], "") for m in earlier)

@@ -1,8 +1,9 @@
-"""Conversations of one turn or two; a second turn follows the method's own first answer.
+"""Conversations of one or two turns; a second turn follows the method's own first answer.
 
 MT-Bench: 80 questions of two turns, from `task.path=` (question.jsonl) or the hub. Spec-Bench: 480
-questions of six subtasks, of which MT-Bench is one, from `task.path=` alone. No rule can score such
-answers: a model does (`flybench/score/judge`), or else accuracy stays empty and the report says so.
+questions of six subtasks, of which MT-Bench is one, only from `task.path=`. No rule can score such
+answers: a model judges them (`flybench/score/judge`), or else accuracy stays empty and the report
+says so.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ SINGLE_TURN = {"translation", "summarization", "qa", "math_reasoning", "rag"}
 
 
 class ConversationTask(RowTask):
-    """Prompts of a file question.jsonl, with the reference answers that it has."""
+    """Prompts of a file question.jsonl, with its reference answers, if any."""
 
     judged: Judged = "unjudged"
     runs_code = False
@@ -42,7 +43,7 @@ class ConversationTask(RowTask):
 
     @abstractmethod
     def _from_hub(self) -> Rows:
-        """The questions where no file is named."""
+        """Return the questions of the hub, if no file is named."""
 
     def _category(self, row: dict[str, Any]) -> str:
         return str(row["category"])
@@ -61,7 +62,7 @@ class ConversationTask(RowTask):
 
 @task("mt_bench")
 class MtBenchTask(ConversationTask):
-    """MT-Bench by its own eight categories."""
+    """MT-Bench with its eight categories."""
 
     def _from_hub(self) -> Rows:
         # The hub's copy calls the same fields `prompt` and `prompt_id`.
@@ -73,11 +74,11 @@ class MtBenchTask(ConversationTask):
 
 @task("spec_bench")
 class SpecBenchTask(ConversationTask):
-    """Spec-Bench by its six subtasks."""
+    """Spec-Bench with its six subtasks."""
 
     def _from_hub(self) -> Rows:
         raise FlybenchError(
-            "Spec-Bench is no data set of the hub: give task.path= the file "
+            "Spec-Bench is not a data set of the hub: give task.path= the file "
             "data/spec_bench/question.jsonl of github.com/hemingkx/Spec-Bench."
         )
 

@@ -1,7 +1,7 @@
 """The embedded demo: 40 word problems, 20 small functions, 10 chats, 10 out-of-distribution items.
 
-All of it was written for flybench, at a level that a 135M model sometimes reaches. The order mixes
-the categories, so that any `limit=` is a fair sample.
+It was written for flybench, at the level of a 135M model. The categories are mixed: any `limit=` is
+a fair sample.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from flybench.tasks.sources import by_id, local_file, package_file, read_rows
 
 @task("demo")
 class DemoTask(RowTask):
-    """Five kinds of items: number, python, contains, exact, and open ones that nothing judges."""
+    """Five kinds of items: number, python, contains, exact, and open ones without a score."""
 
     judged: Judged = "partly judged"
     runs_code = True

@@ -1,9 +1,9 @@
-"""Questions whose answers one wrong token spoils: what a loose rule must not get wrong.
+"""Questions with answers that a single wrong token makes incorrect, to test loose rules.
 
-240 items in eight groups, drawn from their number alone and judged exactly: numbers that differ in
-one digit, negations, units, names that sound alike, strings and identifiers to be copied, JSON that
-must parse, sums in which an early slip is fatal. None needs knowledge, so that a small model has a
-chance; all that is asked for stands in the question.
+240 items in eight groups, generated from their number and scored exactly: numbers that differ in
+one digit, negations, units, similar names, strings and identifiers to copy, JSON that must parse,
+and sums in which an early error propagates. None needs knowledge beyond the question, so small
+models can solve them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CITIES = ("Oslo", "Porto", "Lima", "Kyoto", "Tunis", "Quito")
 
 
 class Item(NamedTuple):
-    """A question, how its answer is read (a key of `READ`), and the answer."""
+    """A question, the rule that reads its answer (a key of `READ`), and the answer."""
 
     question: str
     rule: str
@@ -131,7 +131,7 @@ GROUPS: dict[str, Callable[[random.Random], Item]] = {
 
 
 class Reading(NamedTuple):
-    """What stands in an answer as its fact, word for word, and whether that is right."""
+    """Return the fact that an answer states, verbatim, and whether it is correct."""
 
     right: bool
     found: str | None = None
@@ -142,7 +142,7 @@ def _number(text: str, item: Item) -> Reading:
 
 
 def _exact(text: str, item: Item) -> Reading:
-    """The last of the keys or identifiers that the question offers, as with numbers."""
+    """Return the last of the keys or identifiers in the question, as with numbers."""
     offered = set(CODE_WORD.findall(item.question))
     named = [word for word in CODE_WORD.findall(text) if word in offered]
     return Reading(named[-1:] == [item.answer], named[-1] if named else None)
@@ -155,7 +155,7 @@ def _colours(text: str, item: Item) -> Reading:
 
 
 def _json(text: str, item: Item) -> Reading:
-    """The first object; a value of another type is wrong (1 is not true), and so is a key twice."""
+    """Return the first object; a value of another type (1 for true) or a duplicate key is wrong."""
     start = text.find("{")
     reader = json.JSONDecoder(object_pairs_hook=lambda pairs: ("object", sorted(pairs)))
     try:
@@ -176,7 +176,7 @@ READ: dict[str, Callable[[str, Item], Reading]] = {
 
 @task("fragile")
 class FragileTask(RowTask):
-    """Every group's items in turn, so that a prefix has some of each."""
+    """The items of all groups, interleaved: a prefix has some of each."""
 
     judged: Judged = "scored"
     runs_code = False

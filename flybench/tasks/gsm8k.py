@@ -1,8 +1,8 @@
 """GSM8K as lm-eval defines it: its prompts, few-shots, stop strings, filters and metric.
 
-Three rules judge every answer: lm-eval's `strict` and `flexible` filters with its exact match, and
+Three rules score every answer: lm-eval's `strict` and `flexible` filters with its exact match, and
 `numeric`, the last number before any invented next question, compared as a number. `task.metric`
-says which one is the accuracy.
+selects the accuracy.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ INVALID = "[invalid]"
 
 @task("gsm8k", metrics=("numeric", "strict", "flexible"))
 class Gsm8kTask(RecipeTask):
-    """lm-eval's `gsm8k` with a rule of its own."""
+    """lm-eval's `gsm8k` with an additional rule."""
 
     _category = "math"
 

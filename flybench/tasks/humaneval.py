@@ -33,7 +33,7 @@ class HumanEvalTask(ProgramTask):
         return INSTRUCTION.format(prompt=row["prompt"])
 
     def program(self, row: dict[str, Any], code: str) -> str:
-        """The problem's own imports and helpers, the answer, the tests.
+        """Return a program of the problem's imports and helpers, the answer, and the tests.
 
         The problem's prompt is valid Python by itself (a function with a docstring), and the
         answer's definition replaces it.

@@ -1,4 +1,5 @@
-"""HumanEval as lm-eval's `humaneval_instruct` asks it: the answer is begun, the model completes it.
+"""HumanEval with the prompts of lm-eval's `humaneval_instruct`: the model completes an answer that
+the prompt begins.
 
 Question, beginning and stop strings are lm-eval's own, read from its recipe; FLy's paper used them.
 The data are those of `humaneval.py`, and programs run in the sandbox. The score is pass@1 of the
@@ -22,7 +23,7 @@ FENCE = "```"
 
 @task("humaneval_instruct")
 class HumanEvalInstructTask(HumanEvalTask):
-    """Prompts of lm-eval's recipe, and its way to read an answer."""
+    """Prompts and answer extraction of lm-eval's recipe."""
 
     _missing = "nothing stands before the first fence"
 
@@ -45,7 +46,7 @@ class HumanEvalInstructTask(HumanEvalTask):
         return (*super().messages(row), beginning)
 
     def code(self, row: dict[str, Any], text: str) -> str | None:
-        """The function's body; None where the model opens a fence of its own."""
+        """Return the function's body; None if the model opens another fence."""
         body = text.split(FENCE)[0]
         return body if body.strip() else None
 

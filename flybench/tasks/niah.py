@@ -1,9 +1,9 @@
 """A needle in a haystack, with several values: RULER's `niah_multivalue`, from text of our own.
 
 Source of the recipe: RULER (arXiv 2404.06654): one key, four values of it scattered in a long text,
-and a question for all of them. Haystack, keys and values are drawn here, from the sample's number
-alone, so that no data are fetched and no model has seen them. An answer is right if it names every
-value; the share that it names is a metric.
+and a question for all of them. Haystack, keys and values are generated from the sample's number: no
+data are fetched, and no model was trained on them. An answer is correct if it names every value;
+the share that it names is a metric.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class NiahTask(RowTask):
 
 
 def haystack(tokens: int, number: int) -> dict[str, Any]:
-    """The `number`-th text of about so many tokens, its key and the values in it."""
+    """Return the `number`-th text of about so many tokens, its key and its values."""
     rng = random.Random(f"{tokens} {number}")
     key = f"{rng.choice(COLOURS)} {rng.choice(BEASTS)}"
     # As many digits as no year or number of the haystack has.

@@ -1,4 +1,4 @@
-"""Tasks whose answers are Python functions: each is run with its tests in the sandbox."""
+"""Tasks with Python functions as answers, which run with their tests in the sandbox."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ class ProgramTask(RowTask, ABC):
 
     @abstractmethod
     def question(self, row: dict[str, Any]) -> str:
-        """What the model is asked."""
+        """Return the prompt of a problem."""
 
     @abstractmethod
     def program(self, row: dict[str, Any], code: str) -> str:
-        """A whole program of the answer's code and its tests, which raises where one fails."""
+        """Return a program of the answer's code and its tests, which raises if one fails."""
 
     def entry_point(self, row: dict[str, Any]) -> str:
-        """The function that an answer has to define."""
+        """Return the name of the function that an answer must define."""
         return str(row["entry_point"])
 
     def messages(self, row: dict[str, Any]) -> tuple[Message, ...]:
-        """What stands before the answer."""
+        """Return the messages before the answer."""
         return ({"role": "user", "content": self.question(row)},)
 
     def code(self, row: dict[str, Any], text: str) -> str | None:
-        """The program in an answer's text; None if there is none."""
+        """Return the program in an answer's text; None if there is none."""
         return program_in(text, self.entry_point(row))
 
     def prompts(self, count: int | None = None) -> Sequence[Prompt]:
@@ -60,7 +60,7 @@ class ProgramTask(RowTask, ABC):
         )
 
     def score(self, record: Record) -> Score:
-        """pass@1 of the code block that defines the function."""
+        """Return pass@1 of the code block that defines the function."""
         row = row_of(self._rows, record)
         code = self.code(row, record.turns[-1].text)
         if code is None:
@@ -73,10 +73,9 @@ class ProgramTask(RowTask, ABC):
 
 
 def assembled(*parts: str) -> str:
-    """One program of several parts, which a test imports rather than runs.
+    """Join parts into one program, which a test imports instead of running it as a script.
 
-    What an answer does only when it is run as a script (`if __name__ == "__main__"`) is left out,
-    and imports from the future come first.
+    Code under `if __name__ == "__main__"` is removed, and imports from `__future__` come first.
     """
     source = "\n\n".join(parts) + "\n"
     return "".join(FUTURE.findall(source)) + IMPORTED + FUTURE.sub("", source)

@@ -1,4 +1,4 @@
-"""Where a task's data come from: a folder the user names, an installed package, or the hub.
+"""Sources of a task's data: a folder of the user, an installed package, or the hub.
 
 `flybench doctor` asks `reachable` for each task; the constructors of tasks call `read_*`.
 """
@@ -19,7 +19,7 @@ Rows = list[dict[str, Any]]
 
 
 def local_file(path: str, *names: str) -> Path:
-    """The data file that `task.path` means: the file itself, or one of `names` in that folder.
+    """Return the data file of `task.path`: the file itself, or one of `names` in that folder.
 
     Raises:
         FlybenchError: there is none.
@@ -36,7 +36,7 @@ def local_file(path: str, *names: str) -> Path:
 
 
 def read_rows(path: Path) -> Rows:
-    """Rows of a file with a JSON object a line, or with one JSON array; it may end in .gz.
+    """Read rows of a file with a JSON object a line, or with one JSON array; it may end in .gz.
 
     Raises:
         FlybenchError: it is neither.
@@ -54,19 +54,19 @@ def read_rows(path: Path) -> Rows:
         return rows
     except (ValueError, EOFError, OSError, zlib.error, RecursionError) as error:
         raise FlybenchError(
-            f"{path} is no file of JSON rows ({type(error).__name__}: {error}): check task.path."
+            f"{path} is not a file of JSON rows ({type(error).__name__}: {error}): check task.path."
         ) from error
 
 
 def by_id(rows: Rows, id_field: str, fields: Mapping[str, type]) -> dict[str, dict[str, Any]]:
-    """Rows by their id as text, after checking that each has `fields` of the right types.
+    """Return rows by their id as text, after checking that each has `fields` of the right types.
 
     Raises:
         FlybenchError: a row is no object, lacks a field, or repeats an id.
     """
     found: dict[str, dict[str, Any]] = {}
     for number, row in enumerate(rows, start=1):
-        wrong = "is no object" if not isinstance(row, dict) else _wrong(row, id_field, fields)
+        wrong = "is not an object" if not isinstance(row, dict) else _wrong(row, id_field, fields)
         if wrong:
             raise FlybenchError(f"row {number} of the task's data {wrong}: mend the file.")
         name = str(row[id_field])
@@ -91,7 +91,7 @@ def _wrong(row: dict[str, Any], id_field: str, fields: Mapping[str, type]) -> st
 
 
 def package_file(package: str, name: str) -> Path | None:
-    """A data file of an installed package, None if the package or the file is missing."""
+    """Return a data file of an installed package, None if the package or the file is missing."""
     try:
         path = Path(str(resources.files(package).joinpath(name)))
     except ModuleNotFoundError:
@@ -100,7 +100,7 @@ def package_file(package: str, name: str) -> Path | None:
 
 
 def read_hub(dataset: str, split: str, remedy: str, name: str | None = None) -> Rows:
-    """Rows of a data set on the hub.
+    """Read the rows of a data set on the hub.
 
     Raises:
         FlybenchError: the hub cannot be reached or refuses; `remedy` says what else would do.

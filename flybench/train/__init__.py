@@ -1,6 +1,7 @@
-"""Makes drafters for a target out of its own answers: an EAGLE-3 head, or a small draft model.
+"""Train drafters for a target on its own answers: an EAGLE-3 head, or a small draft model.
 
-`answers.py` lets the target answer prompts in large batches, `corpus.py` keeps the answers,
-`vocabulary.py` picks the ids that a drafter may propose, `optimise.py` is the loop that every
-training runs in; `eagle3.py` and `distill.py` say what is learned. Only prompts come from outside.
+`answers.py` generates answers of the target in large batches and `corpus.py` stores them.
+`training_set.py` splits them, with the draft vocabulary of `vocabulary.py`. `losses.py`,
+`eagle3.py` and `distill.py` define the losses, and `optimise.py` is the training loop. Only prompts
+are needed from outside.
 """

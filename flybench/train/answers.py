@@ -1,6 +1,6 @@
-"""The target's own answers to many prompts, in large batches: what a drafter should learn to guess.
+"""The target's own answers to many prompts, generated in large batches, as data for drafters.
 
-Prompts of one length share a batch, so that nothing is padded and a step is one captured graph.
+Prompts of one length share a batch without padding, and a step is one captured graph.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PATIENCE = 16  # steps between two looks at whether all answers have ended
 
 
 class BatchAnswerer:
-    """Answers batches of `batch` prompts of one length; rewires `model` in place."""
+    """Generates answers to batches of `batch` prompts of one length; rewires `model` in place."""
 
     def __init__(
         self,
@@ -45,7 +45,8 @@ class BatchAnswerer:
     def answer(
         self, prompts: Sequence[Sequence[int]], ends: Sequence[int], most: int
     ) -> list[list[int]]:
-        """At most `most` ids for each of up to `batch` prompts, to the first of `ends`, kept."""
+        """Return at most `most` ids for each of up to `batch` prompts, up to the first of `ends`
+        inclusive."""
         filled = [*prompts, *[prompts[0]] * (self._batch - len(prompts))]
         text = torch.tensor(filled, device=self._device)
         for first in range(0, text.shape[1] - 1, PIECE):
@@ -84,7 +85,7 @@ def answer_all(
     most: int,
     batch: int,
 ) -> list[list[int]]:
-    """An answer to every prompt, in the order of the prompts."""
+    """Return an answer to every prompt, in the order of the prompts."""
     answers: list[list[int]] = [[] for _ in prompts]
     with tqdm(total=len(prompts), desc="answers", disable=None) as bar:
         for group in by_length(prompts, batch):
@@ -97,7 +98,7 @@ def answer_all(
 
 
 def by_length(prompts: Sequence[Sequence[int]], batch: int) -> Iterator[list[int]]:
-    """Places of prompts of one length, at most `batch` at a time."""
+    """Yield the indices of prompts of one length, at most `batch` at a time."""
     places: dict[int, list[int]] = {}
     for place, ids in enumerate(prompts):
         places.setdefault(len(ids), []).append(place)

@@ -15,7 +15,7 @@ from flybench.core.errors import FlybenchError
 
 
 class Sample(NamedTuple):
-    """A prompt and the target's answer to it; `domain` says where the prompt is from."""
+    """A prompt and the target's answer to it; `domain` is the source of the prompt."""
 
     prompt: list[int]
     answer: list[int]
@@ -23,21 +23,21 @@ class Sample(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Texts of different lengths: `ids` [B, T], filled up with zeros; `answer` [B, T] bool marks
-    the tokens that the target wrote."""
+    """Texts of different lengths: `ids` [B, T], padded with zeros; `answer` [B, T] bool masks the
+    tokens of the answers."""
 
     ids: Tensor
     answer: Tensor
 
 
 def write_corpus(path: Path, samples: Sequence[Sample]) -> None:
-    """One JSON object a line."""
+    """Write the samples, one JSON object a line."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(sample._asdict()) + "\n" for sample in samples))
 
 
 def read_corpus(path: Path) -> list[Sample]:
-    """What `write_corpus` wrote.
+    """Read a corpus that `write_corpus` wrote.
 
     Raises:
         FlybenchError: the file is missing or something else.
@@ -47,8 +47,8 @@ def read_corpus(path: Path) -> list[Sample]:
         found = [Sample(**json.loads(line)) for line in lines]
     except (OSError, ValueError, TypeError) as error:
         raise FlybenchError(
-            f"{path} is no corpus of answers ({type(error).__name__}): let the target answer its "
-            "prompts again."
+            f"{path} is not a corpus of answers ({type(error).__name__}): let the target "
+            "answer its prompts again."
         ) from error
     if not found:
         raise FlybenchError(f"{path} is empty: let the target answer some prompts.")
@@ -56,7 +56,7 @@ def read_corpus(path: Path) -> list[Sample]:
 
 
 def split(samples: Sequence[Sample], held_out: float, seed: int) -> tuple[list[Sample], ...]:
-    """Samples to train on, and those held out: every prompt is on one side alone."""
+    """Split samples into a training and a held-out part, without common prompts."""
     keys = sorted({tuple(sample.prompt) for sample in samples})
     random.Random(seed).shuffle(keys)
     kept_back = set(keys[: round(held_out * len(keys))])
@@ -65,9 +65,9 @@ def split(samples: Sequence[Sample], held_out: float, seed: int) -> tuple[list[S
 
 
 def batches(samples: Sequence[Sample], tokens: int, seed: int) -> Iterator[Batch]:
-    """Every sample once, in batches of about `tokens` tokens with texts of similar lengths.
+    """Yield every sample once, in batches of about `tokens` tokens with texts of similar lengths.
 
-    The order depends on `seed` alone.
+    The order depends only on `seed`.
     """
     shuffled = list(samples)
     rng = random.Random(seed)
@@ -85,7 +85,7 @@ def batches(samples: Sequence[Sample], tokens: int, seed: int) -> Iterator[Batch
 
 
 def collate(samples: Sequence[Sample]) -> Batch:
-    """One batch of texts."""
+    """Return one batch of texts."""
     texts = [sample.prompt + sample.answer for sample in samples]
     width = max(map(len, texts))
     ids = torch.tensor([text + [0] * (width - len(text)) for text in texts])

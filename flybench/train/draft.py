@@ -1,4 +1,4 @@
-"""From a corpus of a target's answers to a small draft model for it that borrows its embeddings."""
+"""Training of a small draft model that shares the target's embeddings, from a corpus of answers."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from flybench.config import DraftConfig, MethodConfig
 from flybench.config.checks import positive
 from flybench.core.errors import FlybenchError
 from flybench.decode import Decoder, build_decoder
-from flybench.engine.drafters.borrowed import borrow, read_layers, save_layers
-from flybench.engine.drafters.trimmed import trim_output
+from flybench.engine.drafters.shared_embeddings import attach_layers, read_layers, save_layers
+from flybench.engine.drafters.vocabulary_trim import trim_output
 from flybench.engine.eager.model import EagerModel, EagerTarget
 from flybench.sampling import Sampling
 from flybench.train.corpus import Sample
-from flybench.train.distill import DraftLesson, student_of
-from flybench.train.lessons import Lessons
-from flybench.train.settings import Settings
+from flybench.train.distill import DraftLoss, student_of
+from flybench.train.settings import TrainingSettings
+from flybench.train.training_set import TrainingSet
 
 
 @dataclass(frozen=True)
-class DraftSettings(Settings):
-    """The draft begins as a copy of these `layers` of the target."""
+class DraftSettings(TrainingSettings):
+    """Settings of a draft model, which starts as a copy of these `layers` of the target."""
 
     layers: tuple[int, ...] = (0, 1, 2)
 
@@ -43,9 +43,9 @@ def train_draft(
     folder: Path,
     name: str,
 ) -> dict[str, Any]:
-    """Train, measure and save a draft model in `folder`; a stopped run is continued.
+    """Train, measure and save a draft model in `folder`; a stopped training is resumed.
 
-    `target`, whose weights are frozen, runs as transformers has it. Returns what the card tells.
+    The weights of `target` are frozen. Returns the facts for the model card.
 
     Raises:
         FlybenchError: there are too few answers, or the target lacks a layer.
@@ -56,21 +56,21 @@ def train_draft(
             f"train.layers={list(settings.layers)} is not allowed: {name} has {total} layers, "
             f"0 to {total - 1}; negative numbers count from the end."
         )
-    lessons = Lessons.of(corpus, target, settings)
+    training_set = TrainingSet.of(corpus, target, settings)
     target.requires_grad_(False)
     torch.manual_seed(settings.seed)
     student = student_of(target, [layer % total for layer in settings.layers])
-    lesson = DraftLesson(student, target, lessons.words.ids.to(target.device))
-    lessons.learn(student, lesson.loss, folder, name)
-    save_layers(student, lessons.words.by_frequency, folder, name)
+    loss = DraftLoss(student, target, training_set.vocabulary.ids.to(target.device))
+    training_set.train_module(student, loss, folder, name)
+    save_layers(student, training_set.vocabulary.by_frequency, folder, name)
     decoders = draft_decoders(target, folder)
-    return lessons.facts(name) | lessons.measure(decoders, ends)
+    return training_set.facts(name) | training_set.measure(decoders, ends)
 
 
 def draft_decoders(target: PreTrainedModel, folder: Path) -> dict[str, Decoder]:
-    """The draft model in `folder` at work."""
+    """Return decoders with the draft model in `folder`."""
     own, vocab = read_layers(folder), target.config.vocab_size
-    draft = trim_output(borrow(target, own), own.scored(None))
+    draft = trim_output(attach_layers(target, own), own.scored(None))
     engine = EagerTarget(EagerModel(target, vocab))
     found = {}
     for k in (4, 8):

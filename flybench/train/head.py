@@ -1,4 +1,4 @@
-"""From a corpus of a target's answers to an EAGLE-3 head for it, with a card that says how good."""
+"""Training of an EAGLE-3 head from a corpus of answers of its target."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from flybench.engine.eagle3.model import HeadModel
 from flybench.measure.clock import Clock
 from flybench.sampling import Sampling
 from flybench.train.corpus import Sample
-from flybench.train.eagle3 import HeadLesson
-from flybench.train.lessons import Lessons
+from flybench.train.eagle3 import HeadLoss
 from flybench.train.settings import HeadSettings
+from flybench.train.training_set import TrainingSet
 from flybench.train.vocabulary import DraftVocabulary
 from flybench.verify.exact import ExactVerifier
 
@@ -41,24 +41,24 @@ def train_head(
     folder: Path,
     name: str,
 ) -> dict[str, Any]:
-    """Train, measure and save a head in `folder`; a run that was stopped there is continued.
+    """Train, measure and save a head in `folder`; a stopped training is resumed.
 
-    `target` runs as transformers has it; it is tapped, and its weights are frozen. Returns what the
-    card tells.
+    `target` is tapped, and its weights are frozen. Returns the facts for the model card.
     """
-    lessons = Lessons.of(corpus, target, settings)
+    training_set = TrainingSet.of(corpus, target, settings)
     target.requires_grad_(False)
     torch.manual_seed(settings.seed)
-    head = new_head(target, lessons.words)
-    lesson = HeadLesson(head, target, settings.unroll, settings.decay)
-    lessons.learn(head, lesson.loss, folder, name)
+    head = new_head(target, training_set.vocabulary)
+    loss = HeadLoss(head, target, settings.unroll, settings.decay)
+    training_set.train_module(head, loss, folder, name)
     save_head(head.to(target.dtype), folder, name, CHAIN)
     decoders = head_decoders(target, folder, settings.longest)
-    return lessons.facts(name) | lessons.measure(decoders, ends)
+    return training_set.facts(name) | training_set.measure(decoders, ends)
 
 
 def head_decoders(target: PreTrainedModel, folder: Path, longest: int) -> dict[str, Decoder]:
-    """The head in `folder` at work on texts of up to `longest` tokens: a chain and a tree."""
+    """Return decoders with the head in `folder`, for texts of up to `longest` tokens: a chain and a
+    tree."""
     head = load_head(folder, target)
     engine = EagerTarget(EagerModel(target, target.config.vocab_size, head.config.taps))
     clock, found = Clock(target.device), {}
@@ -69,8 +69,9 @@ def head_decoders(target: PreTrainedModel, folder: Path, longest: int) -> dict[s
     return found
 
 
-def new_head(target: PreTrainedModel, words: DraftVocabulary) -> Eagle3Head:
-    """An untrained head with a layer of the target's sizes; it scores with the target's rows."""
+def new_head(target: PreTrainedModel, vocabulary: DraftVocabulary) -> Eagle3Head:
+    """Return an untrained head with a layer of the target's sizes; its output layer is a copy of
+    the target's rows."""
     config = target.config.get_text_config()
     sizes = ("hidden_size", "intermediate_size", "num_attention_heads", "num_key_value_heads")
     rope = getattr(config, "rope_parameters", None) or {}
@@ -83,10 +84,10 @@ def new_head(target: PreTrainedModel, words: DraftVocabulary) -> Eagle3Head:
     )
     taps = default_taps(config.num_hidden_layers)
     head = Eagle3Head(
-        HeadConfig(layer, config.hidden_size, config.vocab_size, len(words.ids), taps)
+        HeadConfig(layer, config.hidden_size, config.vocab_size, len(vocabulary.ids), taps)
     )
-    head.d2t.copy_(words.d2t)
-    head.t2d.fill_(False).index_fill_(0, words.ids, True)
+    head.d2t.copy_(vocabulary.d2t)
+    head.t2d.fill_(False).index_fill_(0, vocabulary.ids, True)
     head = head.to(target.device)
     table, output = (
         cast(Tensor, module.weight).data
@@ -94,5 +95,5 @@ def new_head(target: PreTrainedModel, words: DraftVocabulary) -> Eagle3Head:
     )
     head.embed_tokens.weight = nn.Parameter(table, requires_grad=False)
     with torch.no_grad():
-        head.lm_head.weight.copy_(output[words.ids.to(target.device)])
+        head.lm_head.weight.copy_(output[vocabulary.ids.to(target.device)])
     return head

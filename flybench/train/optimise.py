@@ -1,4 +1,4 @@
-"""The loop that every training runs in: schedule, mixed precision, progress, resuming."""
+"""The training loop: schedule, mixed precision, progress, and resuming."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from flybench.train.corpus import Batch
 
 STATE, LOG = "state.pt", "log.jsonl"
 LOOK = 10  # steps between two looks at the device, each of which waits for it
-Seen = dict[str, Tensor]
+StepMetrics = dict[str, Tensor]
 """Figures of a step, still on the device."""
-Loss = Callable[[Batch], tuple[Tensor, Seen]]
+Loss = Callable[[Batch], tuple[Tensor, StepMetrics]]
 Epoch = Callable[[int], Iterator[Batch]]
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """AdamW with a linear warm-up and a cosine down to `last` of the peak."""
+    """Schedule of AdamW: a linear warm-up and a cosine decay to `last` of the peak."""
 
     steps: int
     lr: float
@@ -36,7 +36,7 @@ class Schedule:
     save_every: int = 200
 
     def rate(self, step: int) -> float:
-        """The learning rate of a step, as a share of the peak."""
+        """Return the learning rate of a step, as a share of the peak."""
         warm = max(self.warmup * self.steps, 1)
         if step < warm:
             return (step + 1) / warm
@@ -45,10 +45,10 @@ class Schedule:
 
 
 def optimise(module: nn.Module, loss: Loss, epoch: Epoch, schedule: Schedule, folder: Path) -> None:
-    """Train the parameters of `module` that want gradients; what `folder` holds is continued.
+    """Train the parameters of `module` that require gradients; a state in `folder` is resumed.
 
-    `epoch` gives the batches of an epoch, the same ones for the same number. Batches go where the
-    parameters are; on CUDA passes run in bf16, with fp32 parameters.
+    `epoch` returns the batches of an epoch, the same ones for the same number. Batches are copied
+    to the device of the parameters; on CUDA passes run in bf16, with fp32 parameters.
     """
     device = next(module.parameters()).device
     wanted = [weight for weight in module.parameters() if weight.requires_grad]
@@ -82,12 +82,12 @@ def optimise(module: nn.Module, loss: Loss, epoch: Epoch, schedule: Schedule, fo
 
 
 class Journal:
-    """What was seen of every step, on the bar and as a line of a file; read in batches."""
+    """Metrics of every step, on the progress bar and as lines of a file; copied in batches."""
 
     def __init__(self, path: Path, bar: tqdm[Any]) -> None:
         self._file, self._bar = path.open("a"), bar
         self._steps: list[int] = []
-        self._seen: list[Seen] = []
+        self._seen: list[StepMetrics] = []
 
     def __enter__(self) -> Journal:
         return self
@@ -95,7 +95,7 @@ class Journal:
     def __exit__(self, *raised: object) -> None:
         self._file.close()
 
-    def note(self, step: int, seen: Seen) -> None:
+    def note(self, step: int, seen: StepMetrics) -> None:
         self._steps.append(step)
         self._seen.append(seen)
         self._bar.update()
@@ -103,7 +103,7 @@ class Journal:
             self.write()
 
     def write(self) -> None:
-        """Everything noted since the last time."""
+        """Write everything noted since the last call."""
         if not self._steps:
             return
         names = list(self._seen[0])
@@ -117,7 +117,7 @@ class Journal:
 
 
 def _from(epoch: Epoch, state: dict[str, Any]) -> Iterator[Batch]:
-    """Batches without end, from where `state` stands, which counts epochs as they pass."""
+    """Yield batches endlessly from the position in `state`, which counts epochs."""
     while True:
         for number, batch in enumerate(epoch(state["epoch"])):
             if number >= state["batch"]:
@@ -142,7 +142,7 @@ def _resume(module: nn.Module, optimiser: torch.optim.Optimizer, folder: Path) -
 def _save(
     module: nn.Module, optimiser: torch.optim.Optimizer, state: dict[str, Any], folder: Path
 ) -> None:
-    """Written beside its place and moved, so that a kill leaves the old state or the new one."""
+    """Save the state atomically."""
     trained = {n: w.detach().cpu() for n, w in module.named_parameters() if w.requires_grad}
     whole = {"weights": trained, "optimiser": optimiser.state_dict(), "place": dict(state)}
     partial = folder / f"{STATE}.partial"

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from flybench.config.checks import positive, share
 from flybench.core.errors import FlybenchError
 
-LEAST_WORDS = 64
+LEAST_DRAFT_VOCAB = 64
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrainingSettings:
     """`steps` of about `batch_tokens` each, without texts of more than `longest` tokens.
 
     The drafter may propose `draft_vocab_size` ids. A share `held_out` of the prompts is not trained
@@ -39,7 +39,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class HeadSettings(Settings):
+class HeadSettings(TrainingSettings):
     """Training-time test takes `unroll` steps, of which step j weighs decay^j."""
 
     unroll: int = 4
@@ -50,10 +50,10 @@ class HeadSettings(Settings):
         positive("train.unroll", self.unroll)
         if not self.decay > 0:
             raise FlybenchError(f"train.decay={self.decay:g} is not allowed: use more than 0.")
-        if self.draft_vocab_size < LEAST_WORDS:
+        if self.draft_vocab_size < LEAST_DRAFT_VOCAB:
             raise FlybenchError(
                 f"train.draft_vocab_size={self.draft_vocab_size} is not allowed: a tree wants to "
-                f"choose among at least {LEAST_WORDS} ids."
+                f"choose among at least {LEAST_DRAFT_VOCAB} ids."
             )
 
 

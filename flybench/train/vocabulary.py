@@ -1,4 +1,4 @@
-"""Which ids a drafter may propose: the frequent ones, and how much of the text they cover."""
+"""Draft vocabulary: the most frequent ids, and the share of the text that they cover."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class DraftVocabulary:
-    """`by_frequency` [V_d] int64 are ids of the target; `coverage` is their share of all tokens."""
+    """Draft vocabulary: `by_frequency` [V_d] int64 are ids of the target; `coverage` is their share
+    of all tokens."""
 
     by_frequency: Tensor
     coverage: float
 
     @property
     def ids(self) -> Tensor:
-        """The same in rising order [V_d]."""
+        """Ids in ascending order [V_d]."""
         return self.by_frequency.sort().values
 
     @property
     def d2t(self) -> Tensor:
-        """The target's id of a draft id, as an offset from it: [V_d]."""
+        """Offset of the target's id from each draft id: [V_d]."""
         return self.ids - torch.arange(len(self.by_frequency))
 
 
 def frequent(texts: Iterable[Sequence[int]], size: int, vocab_size: int) -> DraftVocabulary:
-    """The `size` most frequent ids of `texts`; ties and unseen ids go by their number."""
+    """Return the `size` most frequent ids of `texts`; ties and unseen ids are ordered by number."""
     counts = Counter(token for text in texts for token in text)
     order = sorted(range(vocab_size), key=lambda token: (-counts[token], token))[:size]
     covered = sum(counts[token] for token in order)
@@ -37,7 +38,7 @@ def frequent(texts: Iterable[Sequence[int]], size: int, vocab_size: int) -> Draf
 
 
 def coverage(ids: Tensor, texts: Iterable[Sequence[int]]) -> float:
-    """The share of tokens of other texts that are among `ids`."""
+    """Return the share of tokens of other texts that are among `ids`."""
     known = set(ids.tolist())
     inside = [token in known for text in texts for token in text]
     return sum(inside) / max(len(inside), 1)

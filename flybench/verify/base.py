@@ -16,10 +16,10 @@ from torch import Tensor
 from flybench.core.drafts import Branches, Draft
 from flybench.core.outcomes import Outcome
 from flybench.core.verdicts import Verdict
-from flybench.engine.base import Judge
+from flybench.engine.base import RoundVerifier
 
 
-class Verifier(Judge, Protocol):
+class Verifier(RoundVerifier, Protocol):
     """Decides which drafted tokens stay: pure, vectorised, without waiting for the device.
 
     `judge` gives a verdict on `draft` [N] from the target's `view` [N+1, V] of it.

@@ -48,7 +48,7 @@ def own_prompts(target: Target, writer: Writer, count: int) -> list[str]:
     texts = [target.opened(opening) for opening in openings]
     rests = writer.write(texts, LONGEST_PROMPT - max(map(len, texts)), PROMPTING)
     whole = (
-        opening + target.chat.spell(rest[:-1])
+        opening + target.chat.detokenize(rest[:-1])
         for opening, rest in zip(openings, rests, strict=True)
         if rest[-1] in target.ends
     )

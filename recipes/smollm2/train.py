@@ -23,12 +23,12 @@ from typing import Any
 from target import ANSWER, NAME, SHOWN, Target
 
 from flybench.decode import Decoder
-from flybench.train.card import Card, draft_card, head_card, publish
 from flybench.train.corpus import read_corpus
 from flybench.train.draft import DraftSettings, draft_decoders, train_draft
 from flybench.train.head import head_decoders, train_head
-from flybench.train.lessons import Lessons
-from flybench.train.settings import HeadSettings, Settings
+from flybench.train.model_card import Card, draft_card, head_card, publish
+from flybench.train.settings import HeadSettings, TrainingSettings
+from flybench.train.training_set import TrainingSet
 
 LONGEST = SHOWN + ANSWER
 
@@ -45,10 +45,10 @@ def draft(options: argparse.Namespace) -> None:
     learn(options, "draft", partial(train_draft, settings=settings), draft_card)
 
 
-def common(options: argparse.Namespace, words: int) -> dict[str, Any]:
+def common(options: argparse.Namespace, vocab_size: int) -> dict[str, Any]:
     names = ("steps", "lr", "batch_tokens", "measured")
     given = {name: getattr(options, name) for name in names}
-    return given | {"draft_vocab_size": options.vocabulary or words, "longest": LONGEST}
+    return given | {"draft_vocab_size": options.vocabulary or vocab_size, "longest": LONGEST}
 
 
 def learn(
@@ -77,10 +77,12 @@ def measure(options: argparse.Namespace) -> None:
         folder = options.out / name
         if (folder / "training.json").is_file():
             facts = json.loads((folder / "training.json").read_text())
-            given = {field.name: facts["settings"][field.name] for field in fields(Settings)}
-            settings = Settings(**given | {"measured": options.measured})
-            lessons = Lessons.of(corpus, target.model, settings)
-            found = lessons.measure(decoders(target.model, folder), target.ends)
+            given = {
+                field.name: facts["settings"][field.name] for field in fields(TrainingSettings)
+            }
+            settings = TrainingSettings(**given | {"measured": options.measured})
+            training_set = TrainingSet.of(corpus, target.model, settings)
+            found = training_set.measure(decoders(target.model, folder), target.ends)
             facts["settings"]["measured"] = options.measured
             tell(folder, facts | found, card)
 

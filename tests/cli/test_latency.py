@@ -99,7 +99,7 @@ def test_random_weights_of_a_shape_fetch_nothing(
         (["model=random", "model.target.shape=llama-8", "weights=random"], "did you mean llama-8b"),
         (["model=random", "engine.dtype=int8"], "fp32, bf16"),
         (["model=random", "engine.tp=2"], "torchrun --nproc-per-node=2"),
-        (["model=random", "model.eagle3=x", "method=eagle3"], "method=eagle3 is not costed"),
+        (["model=random", "model.eagle3=x", "method=eagle3"], "method=eagle3 cannot be timed"),
         (["--acceptance"], "--help"),
         (["--acceptance", "nowhere"], "not a run's folder"),
         (["--acceptance", "nowhere", "--froce"], "--help"),

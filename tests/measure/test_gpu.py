@@ -31,12 +31,12 @@ class Nvml:
         self._silent, self._unknown = silent, unknown
         self._answers: dict[str, Callable[..., Any]] = {
             "HandleByUUID": self._handle,
-            "TotalEnergyConsumption": lambda card: self.energy_mj[card],
-            "PowerUsage": lambda card: {"GPU-a": 650_500, "GPU-b": 90_000}[card],
-            "ClockInfo": lambda card, kind: {1: 1755, 2: 2619}[kind],
-            "Temperature": lambda card, sensor: 61,
-            "CurrentClocksEventReasons": lambda card: reasons,
-            "CurrentClocksThrottleReasons": lambda card: reasons,
+            "TotalEnergyConsumption": lambda gpu: self.energy_mj[gpu],
+            "PowerUsage": lambda gpu: {"GPU-a": 650_500, "GPU-b": 90_000}[gpu],
+            "ClockInfo": lambda gpu, kind: {1: 1755, 2: 2619}[kind],
+            "Temperature": lambda gpu, sensor: 61,
+            "CurrentClocksEventReasons": lambda gpu: reasons,
+            "CurrentClocksThrottleReasons": lambda gpu: reasons,
         }
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -69,7 +69,7 @@ def sample(nvml: Nvml, joules: int = 250) -> Telemetry:
 
 
 def test_every_card_is_described_in_plain_units() -> None:
-    first, second = sample(Nvml()).cards
+    first, second = sample(Nvml()).gpus
     assert first == GpuState(0, 1755, 2619, 650.5, 61, [], 250.0)
     assert second == GpuState(2, 1755, 2619, 90.0, 61, [], 0.0)
 
@@ -91,23 +91,23 @@ def test_energy_is_read_before_anything_else() -> None:
 def test_idle_and_chosen_clocks_are_no_throttling(reasons: int) -> None:
     telemetry = sample(Nvml(reasons))
     assert telemetry.throttled is False
-    assert telemetry.cards[0].throttle == []
+    assert telemetry.gpus[0].throttle == []
 
 
 def test_real_throttling_is_named() -> None:
     telemetry = sample(Nvml(POWER_CAP | THERMAL | IDLE))
     assert telemetry.throttled is True
-    assert telemetry.cards[0].throttle == ["sw_power_cap", "sw_thermal_slowdown"]
+    assert telemetry.gpus[0].throttle == ["sw_power_cap", "sw_thermal_slowdown"]
 
 
 def test_every_bit_is_that_of_nvml() -> None:
     import pynvml
 
     for name in ("SwPowerCap", "HwSlowdown", "SwThermalSlowdown", "HwThermalSlowdown"):
-        [found] = sample(Nvml(getattr(pynvml, f"nvmlClocksThrottleReason{name}"))).cards[0].throttle
+        [found] = sample(Nvml(getattr(pynvml, f"nvmlClocksThrottleReason{name}"))).gpus[0].throttle
         assert found.replace("_", "") == name.lower()
     brake = pynvml.nvmlClocksThrottleReasonHwPowerBrakeSlowdown
-    assert sample(Nvml(brake)).cards[0].throttle == ["hw_power_brake"]
+    assert sample(Nvml(brake)).gpus[0].throttle == ["hw_power_brake"]
 
 
 @pytest.mark.parametrize("how", ["silent", "unknown"])
@@ -126,22 +126,22 @@ def test_an_old_driver_knows_throttling_by_its_old_name(how: str) -> None:
 )  # fmt: skip
 def test_what_is_not_answered_is_unknown(question: str, field: str) -> None:
     telemetry = sample(Nvml(silent=(question,)))
-    assert [getattr(card, field) for card in telemetry.cards] == [None, None]
-    assert telemetry.cards[0].throttle == []
+    assert [getattr(gpu, field) for gpu in telemetry.gpus] == [None, None]
+    assert telemetry.gpus[0].throttle == []
 
 
 def test_unknown_throttling_is_not_the_same_as_none() -> None:
     silent = ("CurrentClocksEventReasons", "CurrentClocksThrottleReasons")
     telemetry = sample(Nvml(POWER_CAP, silent=silent))
     assert telemetry.throttled is None
-    assert telemetry.cards[0].throttle is None
+    assert telemetry.gpus[0].throttle is None
 
 
 def test_a_card_that_nvml_does_not_know_makes_the_sum_unknown() -> None:
     sensors = Sensors(Nvml(), {0: "GPU-a", 1: "GPU-of-another-host"})
     telemetry = sensors.since(sensors.energy_j())
     assert telemetry is not None
-    assert telemetry.cards[1] == GpuState(1, None, None, None, None, None, None)
+    assert telemetry.gpus[1] == GpuState(1, None, None, None, None, None, None)
     assert telemetry.energy_j is None
     assert telemetry.throttled is False
 

@@ -6,9 +6,9 @@ import copy
 from typing import Any
 
 from flybench.analysis.latency.pair import ROLES, CostedModel, CostedPair
-from flybench.analysis.latency.points import BASE, Point
+from flybench.analysis.latency.sweep import BASE, PassShape
 from flybench.config import EngineConfig
-from flybench.engine.cost.demand import Demand
+from flybench.engine.cost.work import ModelWork
 from flybench.measure.clock import Clock, Mark
 from tests.reference import toys
 
@@ -37,7 +37,7 @@ def pair(kind: str = "eager", roles: tuple[str, ...] = ROLES) -> CostedPair:
         facts = {"path": f"random:llama:{seed}", "skip_layers": None, "shape": None, "ranks": 1}
         facts |= {"dtype": "float32", "device": "cpu", "resident_bytes": 1000}
         facts |= {"parameters": 10, "weight_bytes": 40, "kv_bytes_per_token": 8}
-        models[role] = CostedModel(role, facts, model, 2048, Demand.of(model))
+        models[role] = CostedModel(role, facts, model, 2048, ModelWork.of(model))
     return CostedPair("tiny", "own", EngineConfig(kind), kind, None, models, toys.VOCAB)
 
 
@@ -45,7 +45,9 @@ def spread(seconds: float) -> dict[str, Any]:
     return {"median_s": seconds, "p10_s": seconds / 2, "p90_s": 2 * seconds, "repeats": 3}
 
 
-def row(model: str, point: Point, seconds: float | None, note: str | None = None) -> dict[str, Any]:
+def row(
+    model: str, point: PassShape, seconds: float | None, note: str | None = None
+) -> dict[str, Any]:
     measured = spread(seconds) if seconds else dict.fromkeys(spread(1))
     floors = {"bytes_floor_s": 0.5, "operations_floor_s": 0.25, "binds": "bytes"}
     return {
@@ -56,7 +58,11 @@ def row(model: str, point: Point, seconds: float | None, note: str | None = None
 
 def result(**changes: Any) -> dict[str, Any]:
     """A step of the target takes 1 s and 0.1 s more for each further token; a draft's, 0.2 s."""
-    points = [BASE, *(Point("width", width) for width in (2, 4, 16)), Point("context", 1, 8191)]
+    points = [
+        BASE,
+        *(PassShape("width", width) for width in (2, 4, 16)),
+        PassShape("context", 1, 8191),
+    ]
     rows = [row("target", point, 1 + (point.width - 1) / 10) for point in points[:-1]]
     rows += [row("target", points[-1], None, "does not fit in memory"), row("draft", BASE, 0.2)]
     facts = {

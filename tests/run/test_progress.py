@@ -26,7 +26,7 @@ def decode(progress: Progress, answers: int, cell: str) -> None:
 
 
 def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    progress = Progress(there=2)
+    progress = Progress(done=2)
     progress.expect(6)
     decode(progress, 4, "pair spd")
     progress.expect(3)  # a cell has failed, and what was ahead has become more
@@ -50,7 +50,7 @@ def test_lines_come_at_intervals(
 def test_a_terminal_gets_one_bar_that_leaves_the_line_free(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    progress = Progress(there=1)
+    progress = Progress(done=1)
     progress.expect(3)
     assert terminal.getvalue() == ""
     decode(progress, 2, "pair spd")

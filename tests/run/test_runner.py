@@ -21,15 +21,15 @@ from flybench.decode import AR
 from flybench.engine.eagle3.checkpoint import save_head
 from flybench.metrics.summary import write_summary
 from flybench.records.folder import RunFolder
-from flybench.run import generate as answer_module
+from flybench.run import generate as generate_module
 from flybench.run import provenance as provenance_module
 from flybench.run import runner as run_module
 from flybench.run.plan import Plan, make_plan
 from flybench.run.progress import Progress
 from flybench.run.provenance import open_folder
-from flybench.run.runner import Turn, generate, pending
+from flybench.run.runner import ScheduledMethod, generate, pending
 from flybench.run.session import Session
-from flybench.score.scoring import score_run
+from flybench.score.score import score_records
 from tests.reference import toys
 
 ITEMS = 6
@@ -106,7 +106,7 @@ def complete(config: RunConfig) -> Plan:
     plan = prepare(config, [])
     if todo := pending([plan]):
         generate([plan], todo, Session.of(plan, plan.max_length), Progress())
-    score_run(plan.folder, plan.task)
+    score_records(plan.folder, plan.task)
     write_summary(plan.folder)
     return plan
 
@@ -127,9 +127,9 @@ def test_killed_and_started_again_ends_in_the_same_tables(config: RunConfig) -> 
     # Slowed down, so that the kill falls between samples of a run in progress.
     code = (
         "import time, flybench.run.runner as r\nfrom flybench.cli.main import main\n"
-        "old = r.answer\n"
+        "old = r.generate_sample\n"
         "def slow(*a): time.sleep(0.3); return old(*a)\n"
-        f"r.answer = slow; main(['run', *{ARGUMENTS!r}, 'out=killed'])"
+        f"r.generate_sample = slow; main(['run', *{ARGUMENTS!r}, 'out=killed'])"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -198,15 +198,15 @@ def test_shuffled_samples_come_in_one_random_order(config: RunConfig) -> None:
 def test_a_crash_marks_one_sample_and_the_run_goes_on(
     config: RunConfig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    converse = answer_module.converse
+    generate_turns = generate_module.generate_turns
     caplog.set_level("DEBUG", "flybench")
 
     def sometimes(plan: Plan, prompt: Any, decoder: Any, salt: str) -> Any:
         if prompt.sample_id == "item-1" and decoder.k:
             raise MemoryError("no room")
-        return converse(plan, prompt, decoder, salt)
+        return generate_turns(plan, prompt, decoder, salt)
 
-    monkeypatch.setattr(answer_module, "converse", sometimes)
+    monkeypatch.setattr(generate_module, "generate_turns", sometimes)
     folder = complete(config).folder
     records = folder.records()
     assert len(records) == 2 * ITEMS
@@ -217,7 +217,7 @@ def test_a_crash_marks_one_sample_and_the_run_goes_on(
     assert 'raise MemoryError("no room")' in caplog.text  # the traceback, at DEBUG
     rows = {row["method"]: row for row in folder.read_json("summary.json")}
     assert (rows["fly"]["n"], rows["fly"]["n_error"], rows["ar"]["n_error"]) == (ITEMS - 1, 1, 0)
-    monkeypatch.setattr(answer_module, "converse", converse)
+    monkeypatch.setattr(generate_module, "generate_turns", generate_turns)
     assert [prompt.sample_id for _, prompt, _ in pending([prepare(config, [])])] == ["item-1"]
     assert complete(config).folder.records()["item-1", "fly"].error is None
 
@@ -260,7 +260,7 @@ def test_a_run_without_a_repeat_is_continued_by_the_repeat_alone(config: RunConf
     known = before.records()
     twice = replace(once, baseline=BaselineConfig(2))
     asked = pending([make_plan(twice)])
-    assert [[m.name for m in each.lacking[0]] for each in asked] == [["ar_again"]] * 2
+    assert [[m.name for m in each.missing[0]] for each in asked] == [["ar_again"]] * 2
     after = complete(twice).folder
     assert after.path == before.path
     assert {key: r for key, r in after.records().items() if key[1] != "ar_again"} == known
@@ -368,13 +368,13 @@ def test_scoring_with_other_data_is_refused(config: RunConfig) -> None:
     plan = complete(config)
     Path("demo.jsonl").write_text(Path("demo.jsonl").read_text().replace("item-3", "item-9"))
     with pytest.raises(FlybenchError, match="item-3"):
-        score_run(plan.folder, type(plan.task)(config.task))
+        score_records(plan.folder, type(plan.task)(config.task))
 
 
 def test_what_plans_share_is_answered_where_there_is_most_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     plans: Any = [SimpleNamespace(room=room) for room in (10, 30, 20)]
-    monkeypatch.setattr(run_module, "answer", lambda plan, *rest: plan)
-    turn: Any = Turn(AR, decoder=None, plans=plans)  # type: ignore[arg-type]
-    assert turn.answer(prompt=None, position=0).room == 30
+    monkeypatch.setattr(run_module, "generate_sample", lambda plan, *rest: plan)
+    turn: Any = ScheduledMethod(AR, decoder=None, plans=plans)  # type: ignore[arg-type]
+    assert turn.decode(prompt=None, position=0).room == 30

@@ -16,8 +16,8 @@ from flybench.config.compose import cells, parse_request
 from flybench.core.samples import Record
 from flybench.engine.loading import description
 from flybench.records.folder import RunFolder
-from flybench.run import session as loaded
-from flybench.run.plan import Plan, planned
+from flybench.run import session as session_module
+from flybench.run.plan import Plan, make_plans
 from flybench.run.sweep import Sweep
 
 ITEMS = 4
@@ -41,13 +41,13 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The lengths that pairs were loaded for."""
     found: list[int] = []
-    load = loaded.load_pair
+    load = session_module.load_pair
 
     def counting(*given: Any) -> Any:
         found.append(given[4])
         return load(*given)
 
-    monkeypatch.setattr(loaded, "load_pair", counting)
+    monkeypatch.setattr(session_module, "load_pair", counting)
     return found
 
 
@@ -57,7 +57,7 @@ def folder(method: str, task: str = "demo") -> RunFolder:
 
 
 def plan_of(sweep: Sweep, config: RunConfig) -> Plan:
-    number = sweep._number(config)
+    number = sweep._index(config)
     plan = sweep._plans[number]
     assert isinstance(plan, Plan)
     return plan
@@ -77,7 +77,7 @@ def test_models_are_read_once_for_all_plans(monkeypatch: pytest.MonkeyPatch) -> 
         return locate(ref)
 
     monkeypatch.setattr(description, "locate", counting)
-    plans = planned(cells(parse_request(SWEPT)))
+    plans = make_plans(cells(parse_request(SWEPT)))
     assert [type(plan) for plan in plans] == [Plan, Plan, Plan]
     models = plans[0].config.model  # type: ignore[union-attr]
     assert models.draft is not None
@@ -184,7 +184,7 @@ def test_a_failed_load_is_told_by_every_cell(
     def full(*given: Any) -> Any:
         raise MemoryError("no room")
 
-    monkeypatch.setattr(loaded, "load_pair", full)
+    monkeypatch.setattr(session_module, "load_pair", full)
     assert main(["run", *SWEPT]) == 2
     assert capsys.readouterr().err.count("no room") == 3
 
@@ -203,7 +203,7 @@ def test_one_count_runs_through_all_cells(
 def test_the_count_forgets_what_a_failed_cell_had_ahead(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    load = loaded.load_pair
+    load = session_module.load_pair
     first: list[int] = []
 
     def full_once(*given: Any) -> Any:
@@ -212,7 +212,7 @@ def test_the_count_forgets_what_a_failed_cell_had_ahead(
             raise torch.OutOfMemoryError("no room")
         return load(*given)
 
-    monkeypatch.setattr(loaded, "load_pair", full_once)
+    monkeypatch.setattr(session_module, "load_pair", full_once)
     seeds = ["-m", *SMALL, "method=spd", "method.k=7", "sampling=t1", "seed=0,1"]
     assert main(["run", *seeds]) == 2
     said = capsys.readouterr().err
@@ -249,9 +249,9 @@ def test_equal_cells_are_one(loads: list[int]) -> None:
 def test_samplings_are_not_decoded_side_by_side() -> None:
     first, second = cells(parse_request(["-m", *SMALL, "method=spd", "sampling=greedy,t1"]))
     sweep = Sweep([first, second], [])
-    assert not plan_of(sweep, first).beside(plan_of(sweep, second))
+    assert not plan_of(sweep, first).compatible(plan_of(sweep, second))
     other = replace(first, method=replace(first.method, k=3))
-    assert plan_of(sweep, first).beside(plan_of(Sweep([other], []), other))
+    assert plan_of(sweep, first).compatible(plan_of(Sweep([other], []), other))
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,6 @@ def test_answer_drops_special_tokens_and_what_follows_a_stop() -> None:
     tokenizer = byte_tokenizer()
     chat = Chat(tokenizer, "auto")
     ids = [*tokenizer("one two")["input_ids"], tokenizer.eos_token_id]
-    assert chat.answer(ids, ()) == "one two"
-    assert chat.answer(ids, (" t", "w")) == "one"
-    assert chat.answer(ids, ("<|end|>",)) == "one two"
+    assert chat.answer_text(ids, ()) == "one two"
+    assert chat.answer_text(ids, (" t", "w")) == "one"
+    assert chat.answer_text(ids, ("<|end|>",)) == "one two"

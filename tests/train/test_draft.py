@@ -11,12 +11,12 @@ from transformers import PreTrainedModel
 
 from flybench.core.errors import FlybenchError
 from flybench.decode import AR, StopRule, build_decoder
-from flybench.engine.drafters.borrowed import read_layers
+from flybench.engine.drafters.shared_embeddings import read_layers
 from flybench.engine.eager.model import EagerTarget
 from flybench.sampling import Sampling
-from flybench.train.card import draft_card, publish
 from flybench.train.corpus import Sample
 from flybench.train.draft import DraftSettings, train_draft
+from flybench.train.model_card import draft_card, publish
 from tests.reference import toys
 
 QUICK = {"draft_vocab_size": 200, "steps": 40, "lr": 1e-2, "batch_tokens": 200, "measured": 3}

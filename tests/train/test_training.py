@@ -1,4 +1,4 @@
-"""Training: what a lesson computes is what drafting computes; losses fall; a killed run resumes."""
+"""Training: the loss computes what drafting computes; losses fall; a killed run resumes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from flybench.engine.eagle3.head import Eagle3Head
 from flybench.sampling import Sampling
 from flybench.train import eagle3, optimise
 from flybench.train.corpus import Batch, Sample, batches, collate
-from flybench.train.distill import DraftLesson, student_of
-from flybench.train.eagle3 import HeadLesson
+from flybench.train.distill import DraftLoss, student_of
+from flybench.train.eagle3 import HeadLoss
 from tests.reference import toys
 from tests.reference.eagle3_reference import SlowHead
 
@@ -44,7 +44,7 @@ def trainable(head: Eagle3Head) -> Eagle3Head:
     return head
 
 
-def test_a_lesson_sees_what_drafting_sees(
+def test_a_loss_sees_what_drafting_sees(
     target: PreTrainedModel, samples: list[Sample], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Logits at every step and column, against a head that reads the text up to there."""
@@ -58,7 +58,7 @@ def test_a_lesson_sees_what_drafting_sees(
         return found
 
     monkeypatch.setattr(Eagle3Head, "forward", watched)
-    HeadLesson(head, target, 4, 0.8).loss(collate(samples[:2]))
+    HeadLoss(head, target, 4, 0.8)(collate(samples[:2]))
     monkeypatch.undo()
     slow, text = SlowHead("llama", head), samples[0].prompt + samples[0].answer
     for step, logits in enumerate(seen):
@@ -68,10 +68,10 @@ def test_a_lesson_sees_what_drafting_sees(
             torch.testing.assert_close(logits[0, column], plain, rtol=1e-4, atol=1e-4)
 
 
-def test_a_lesson_weighs_its_steps(target: PreTrainedModel, samples: list[Sample]) -> None:
+def test_a_loss_weighs_its_steps(target: PreTrainedModel, samples: list[Sample]) -> None:
     """Against a cross-entropy spelled out, over ids that the head may propose."""
     head, batch = toys.head("llama"), collate(samples[:3])
-    once, _ = HeadLesson(head, target, 1, 0.5).loss(batch)
+    once, _ = HeadLoss(head, target, 1, 0.5)(batch)
     ids = torch.arange(len(head.d2t)) + head.d2t
     slow, total, count = SlowHead("llama", head), 0.0, 0
     for row, sample in enumerate(samples[:3]):
@@ -86,7 +86,7 @@ def test_a_lesson_weighs_its_steps(target: PreTrainedModel, samples: list[Sample
             total -= float((before[ids].softmax(-1) * own.log_softmax(-1)).sum())
             count += 1
     assert float(once) == pytest.approx(total / count, rel=1e-4)
-    twice, seen = HeadLesson(head, target, 2, 0.5).loss(batch)
+    twice, seen = HeadLoss(head, target, 2, 0.5)(batch)
     assert twice > once
     assert set(seen) == {"acc1", "acc2"}
 
@@ -110,8 +110,8 @@ def learn(
 def test_a_head_learns_its_target(
     target: PreTrainedModel, samples: list[Sample], tmp_path: Path
 ) -> None:
-    lesson = HeadLesson(trainable(toys.head("llama", toys.VOCAB)), target, 3, 0.8)
-    found = learn(lesson.head, lesson.loss, samples, tmp_path, lr=1e-2)
+    loss = HeadLoss(trainable(toys.head("llama", toys.VOCAB)), target, 3, 0.8)
+    found = learn(loss.head, loss, samples, tmp_path, lr=1e-2)
     assert len(found) == 30
     assert found[-1]["loss"] < 0.8 * found[0]["loss"]
     assert mean(found[-3:], "acc1") > mean(found[:3], "acc1") + 0.2
@@ -124,8 +124,8 @@ def test_a_draft_model_learns_its_target(
     frozen = target.get_output_embeddings().weight
     assert student.get_output_embeddings().weight is frozen
     before = {name: weight.clone() for name, weight in target.named_parameters()}
-    lesson = DraftLesson(student, target, torch.arange(toys.VOCAB))
-    found = learn(student, lesson.loss, samples, tmp_path)
+    loss = DraftLoss(student, target, torch.arange(toys.VOCAB))
+    found = learn(student, loss, samples, tmp_path)
     assert found[-1]["loss"] < found[0]["loss"]
     assert mean(found[-3:], "acc") > mean(found[:3], "acc") + 0.2
     assert all(torch.equal(weight, before[name]) for name, weight in target.named_parameters())
@@ -139,24 +139,24 @@ def mean(rows: list[dict[str, float]], name: str) -> float:
 def test_a_killed_training_resumes_where_it_was_saved(
     target: PreTrainedModel, samples: list[Sample], tmp_path: Path
 ) -> None:
-    def lesson() -> HeadLesson:
-        return HeadLesson(trainable(toys.head("llama")), target, 2, 0.8)
+    def fresh() -> HeadLoss:
+        return HeadLoss(trainable(toys.head("llama")), target, 2, 0.8)
 
-    whole = lesson()
-    learn(whole.head, whole.loss, samples, tmp_path / "whole")
-    killed, calls = lesson(), 0
+    whole = fresh()
+    learn(whole.head, whole, samples, tmp_path / "whole")
+    killed, calls = fresh(), 0
 
     def dying(batch: Batch) -> Any:
         nonlocal calls
         calls += 1
         if calls == 17:
             raise KeyboardInterrupt
-        return killed.loss(batch)
+        return killed(batch)
 
     with pytest.raises(KeyboardInterrupt):
         learn(killed.head, dying, samples, tmp_path / "parts")
-    again = lesson()
-    found = learn(again.head, again.loss, samples, tmp_path / "parts")
+    again = fresh()
+    found = learn(again.head, again, samples, tmp_path / "parts")
     assert [row["step"] for row in found[-20:]] == list(range(11, 31))
     for ours, theirs in zip(again.head.parameters(), whole.head.parameters(), strict=True):
         torch.testing.assert_close(ours, theirs)

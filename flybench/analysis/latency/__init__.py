@@ -1,8 +1,8 @@
-"""What a step costs for a pair on a machine, and what a run's rounds would give at such costs.
+"""Measure the latency of a step of a pair, and project a run's rounds with measured costs.
 
-`points.py` says what is varied, `sweep.py` times it beside its two floors, `decoding.py` times a
-draft, a verdict and whole rounds; `measure.py` puts them together, `table.py`, `terminal.py`
-and `figure.py` show them. `costs.py` and `projection.py` apply them to recorded rounds.
+`sweep.py` times passes and computes their two floors, `decoding.py` times a draft, a verdict and
+whole rounds, and `measure.py` combines them. `table.py` and `terminal.py` present the results,
+`record.py` writes them. `costs.py` and `projection.py` apply them to recorded rounds.
 """
 
 # A pair's own weights, or random ones of the same shapes.

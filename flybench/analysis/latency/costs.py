@@ -1,4 +1,4 @@
-"""What the parts of a round cost, in seconds: from a measurement, or from a run's own rounds."""
+"""Costs of the parts of a round in seconds, from a measurement or from a run's own rounds."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ NEEDED = {
 
 @dataclass(frozen=True)
 class RoundCosts:
-    """A round of n drafted tokens takes D(n) + V(n + 1) + o seconds, AR's takes `ar_round_s`.
+    """Cost model: a round of n drafted tokens takes D(n) + V(n + 1) + o seconds, AR's `ar_round_s`.
 
     D is n · `draft_token_s`, or `draft_s` a round for drafters without a model; V interpolates
-    `verify_s`, a pass and its verdict, between `widths`; o is `other_s`. `padded` engines verify
-    in passes of one token or of a whole draft. `source` and `assumed` are told with every result.
+    `verify_s`, a pass and its verdict, between `widths`; o is `other_s`. `padded` engines verify in
+    passes of one token or of a whole draft. `source` and `assumed` are printed with every result.
     """
 
     source: str
@@ -43,7 +43,7 @@ class RoundCosts:
     padded: bool
 
     def seconds(self, drafted: Floats, k: int) -> Floats:
-        """Seconds of rounds with so many drafted tokens each, at most `k`.
+        """Return the seconds of rounds with `drafted` tokens each, at most `k`.
 
         Raises:
             FlybenchError: a pass would be wider than any that was measured.
@@ -59,7 +59,7 @@ class RoundCosts:
 
 
 def read_costs(path: Path) -> Result:
-    """A latency.json, or that of a folder.
+    """Read a latency.json, or that of a folder.
 
     Raises:
         FlybenchError: it is missing, damaged, or something else.
@@ -80,7 +80,8 @@ def read_costs(path: Path) -> Result:
 def measured_costs(
     result: Result, source: str, method: dict[str, Any], rounds: pd.DataFrame
 ) -> RoundCosts:
-    """Costs from a measurement for the recorded `rounds` of a method with configuration `method`.
+    """Return the costs of the recorded `rounds` of a method with settings `method`, from a
+    measurement.
 
     Raises:
         FlybenchError: the measurement lacks a part that the method needs.
@@ -112,14 +113,15 @@ def measured_costs(
 
 
 def plain_round_s(result: Result) -> float:
-    """Seconds of a round of AR, from a measurement that has passes of one token and verdicts."""
+    """Return the seconds of a round of AR, from a measurement with passes of one token and
+    verdicts."""
     plain = result["rounds"]["ar"]
     idle = plain["draft"]["median_s"] + plain["other"]["median_s"]
     return float(_passes(result)[1] + result["verdicts"]["exact"]["median_s"] + idle)
 
 
 def _passes(result: Result) -> dict[int, float]:
-    """Seconds of the target's passes by width, at the context and batch of the base."""
+    """Return the seconds of the target's passes by width, at the base context and batch."""
     return {
         row["width"]: row["median_s"]
         for row in result["points"]
@@ -128,7 +130,7 @@ def _passes(result: Result) -> dict[int, float]:
 
 
 def recorded_costs(plain: pd.DataFrame, rounds: pd.DataFrame, method: dict[str, Any]) -> RoundCosts:
-    """Mean costs of the recorded rounds themselves: `plain` are AR's, `rounds` the method's."""
+    """Return the mean costs of recorded rounds: `plain` are AR's, `rounds` the method's."""
     models = method["draft"]["kind"] in DRAFT_MODEL_KINDS
     everything = pd.concat([plain, rounds])
     verify = everything.groupby("drafted")["verify_s"].mean().sort_index()
@@ -148,13 +150,13 @@ def recorded_costs(plain: pd.DataFrame, rounds: pd.DataFrame, method: dict[str, 
 
 def _assumptions(result: Result, method: dict[str, Any]) -> tuple[str, ...]:
     kind, base = method["draft"]["kind"], result["base"]
-    told = [f"every round costs what it costs at a context of {base['context']} tokens"]
+    assumed = [f"every round costs what it costs at a context of {base['context']} tokens"]
     if kind == "nested":
-        told.append("a draft costs a step a token, without what looking up saves")
+        assumed.append("a draft costs a step a token, without what looking up saves")
     if kind not in DRAFT_MODEL_KINDS:
-        told.append("drafting costs the host what the run recorded")
+        assumed.append("drafting costs the host what the run recorded")
     if result["engine_kind"] == "graph":
-        told.append("a shorter draft is verified in a pass of full width")
+        assumed.append("a shorter draft is verified in a pass of full width")
     if result["method"]["name"] != method["name"]:
-        told.append(f"the rest of a round costs what it costs with {result['method']['name']}")
-    return tuple(told)
+        assumed.append(f"the rest of a round costs what it costs with {result['method']['name']}")
+    return tuple(assumed)

@@ -1,4 +1,4 @@
-"""What decoding is made of: a whole draft, a verdict, and the parts of real rounds."""
+"""Costs of decoding: a whole draft, a verdict, and the parts of real rounds."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from flybench.analysis.latency.pair import CostedPair
-from flybench.analysis.latency.points import CONTEXT
-from flybench.analysis.latency.timing import Effort, Spread, time_calls
+from flybench.analysis.latency.sweep import CONTEXT
+from flybench.analysis.latency.timing import Effort, TimingStats, time_calls
 from flybench.config import MethodConfig, VerifyConfig
 from flybench.core.drafts import Draft
 from flybench.core.samples import Round
@@ -27,10 +27,11 @@ Row = dict[str, Any]
 def decoding_costs(
     pair: CostedPair, method: MethodConfig, sampling: Sampling, clock: Clock, effort: Effort
 ) -> Row:
-    """Spreads in seconds, at a context of `CONTEXT` tokens and batch 1.
+    """Time a draft, verdicts and rounds, at a context of `CONTEXT` tokens and batch 1.
 
-    `draft`: `k` tokens in one go, None without a draft model. `verdicts`: FLy's rule and the exact
-    one on `k` drafted tokens, None for AR. `rounds`: the parts of AR's rounds and the method's.
+    All values are `TimingStats` in seconds. `draft`: a draft of `k` tokens, None without a draft
+    model. `verdicts`: FLy's rule and the exact one on `k` drafted tokens, None for AR. `rounds`:
+    the parts of AR's rounds and the method's.
     """
     longest = CONTEXT + max(effort.rounds, WARMUP_TOKENS) + method.k + 2
     models = [costed.model for costed in pair.models.values()]
@@ -49,7 +50,7 @@ def decoding_costs(
 
 
 def random_prompt(vocab_size: int) -> list[int]:
-    """`CONTEXT` ids without a pattern, so that looking them up finds next to nothing."""
+    """Return `CONTEXT` random ids, in which a lookup finds almost nothing."""
     generator = torch.Generator().manual_seed(0)
     return torch.randint(vocab_size, (CONTEXT,), generator=generator).tolist()
 
@@ -75,7 +76,7 @@ def _verdicts(
     clock: Clock,
     effort: Effort,
 ) -> Row:
-    """Window, gate and all: everything from the target's statistics to the verdict."""
+    """Time verdicts with window and gate, from the target's statistics on."""
     loose = method.verify if method.verify.kind == "fly" else VerifyConfig.of("fly")
     found = {}
     for rule in (loose, VerifyConfig.of("exact")):
@@ -93,12 +94,12 @@ def _verdicts(
 
 
 def _rounds(decoder: Decoder, prompt: list[int], effort: Effort) -> Row:
-    """The parts of at least `effort.rounds` rounds, from a cold state as often as that takes."""
+    """Time the parts of at least `effort.rounds` rounds, with as many decodes as needed."""
     decoder.decode(prompt, StopRule(frozenset(), WARMUP_TOKENS))
     rounds: list[Round] = []
     while len(rounds) < effort.rounds:
         rounds += decoder.decode(prompt, StopRule(frozenset(), effort.rounds)).rounds
     return {
-        part: Spread.of([getattr(round_, f"{part}_s") for round_ in rounds]).plain()
+        part: TimingStats.of([getattr(round_, f"{part}_s") for round_ in rounds]).plain()
         for part in PARTS
     }

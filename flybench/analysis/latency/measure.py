@@ -1,4 +1,4 @@
-"""A whole measurement: one plain object, which is what latency.json holds."""
+"""A whole measurement as a plain object, the content of latency.json."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from tqdm import tqdm
 
 from flybench.analysis.latency.decoding import decoding_costs
 from flybench.analysis.latency.pair import CostedPair
-from flybench.analysis.latency.points import BASE, points
-from flybench.analysis.latency.sweep import Rates, Sweep
+from flybench.analysis.latency.sweep import BASE, PassTimer, Rates, points
 from flybench.analysis.latency.timing import effort
 from flybench.config import MethodConfig, to_tree
 from flybench.distributed import rank
-from flybench.measure.clock import Clock, device_name, peak_memory_bytes, reset_peak_memory
+from flybench.measure.clock import Clock, peak_memory_bytes, reset_peak_memory
+from flybench.measure.environment import device_name
 from flybench.sampling import Sampling
 
 Result = dict[str, Any]
-# Figures beside the points: a draft, two verdicts, and the rounds of AR and the method.
+# Figures other than the passes: a draft, two verdicts, and the rounds of AR and the method.
 OTHERS = 5
 
 
 def measure(pair: CostedPair, method: MethodConfig, sampling: Sampling, clock: Clock) -> Result:
-    """Time every point of every model, then what decoding is made of.
+    """Time every pass of every model, then the parts of decoding.
 
-    Times are seconds, sizes bytes, rates bytes or operations a second; unknown figures are None.
+    Times are in seconds, sizes in bytes, rates in bytes or operations per second; unknown values
+    are None.
     """
     device = pair.models["target"].model.device
     where = points(method.k)
@@ -39,7 +40,7 @@ def measure(pair: CostedPair, method: MethodConfig, sampling: Sampling, clock: C
             place = costed.model.device, costed.model.dtype
             rates[place] = rates.get(place) or Rates.of(*place)
             models[role] = costed.facts | asdict(rates[place])
-            sweep = Sweep(costed, pair, rates[place], clock, spent)
+            sweep = PassTimer(costed, pair, rates[place], clock, spent)
             rows += sweep.rows(where, bar.update)
         reset_peak_memory(device)
         costs = decoding_costs(pair, method, sampling, clock, spent)

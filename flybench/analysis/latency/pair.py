@@ -1,4 +1,4 @@
-"""The pair to be costed, with its own weights or with random ones of the same shapes."""
+"""The pair to be timed, with its own weights or with random ones of the same shapes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from transformers import PreTrainedModel
 
 from flybench.config import EngineConfig, ModelConfig
 from flybench.distributed import join
-from flybench.engine.cost.demand import Demand
+from flybench.engine.cost.work import ModelWork
 from flybench.engine.loading.description import describe_pair
 from flybench.engine.loading.load import load_model, load_models
 from flybench.engine.loading.placement import choose_engine, engine_label
-from flybench.engine.loading.untrained import architecture, borrower, fill
+from flybench.engine.loading.untrained import architecture, fill, untrained_draft
 
 ROLES = ("target", "draft")
 REF = ("path", "skip_layers", "quantize", "shape")
@@ -23,21 +23,21 @@ REF = ("path", "skip_layers", "quantize", "shape")
 
 @dataclass(frozen=True)
 class CostedModel:
-    """A loaded model; `facts` say which, and how large it is, or this rank's part of it."""
+    """A loaded model; `facts` are its name and the sizes of it, or of this rank's part."""
 
     role: str
     facts: dict[str, Any]
     model: PreTrainedModel
     context_limit: int
-    demand: Demand
+    model_work: ModelWork
 
 
 @dataclass(frozen=True)
 class CostedPair:
     """The models of a pair by role.
 
-    `engine` has its kind decided, `label` names it with how the models lie, `note` says why it is
-    not the preferred one.
+    `engine` has its kind decided, `label` is its name with the placement of the models, and `note`
+    is the reason if it is not the preferred one.
     """
 
     name: str
@@ -60,7 +60,7 @@ def load_costed(
     refs = [config.target, *([config.draft] if with_draft and config.draft else [])]
     if weights == "random":
         first = architecture(refs[0])
-        shapes = [first, *(borrower(ref, first) or architecture(ref) for ref in refs[1:])]
+        shapes = [first, *(untrained_draft(ref, first) or architecture(ref) for ref in refs[1:])]
         chosen, note = choose_engine(engine, shapes, device)
         label = engine_label(chosen, shapes)
         second = shapes[1] if len(shapes) > 1 else None
@@ -82,14 +82,14 @@ def load_costed(
 
 
 def _costed(role: str, known: dict[str, Any], model: PreTrainedModel) -> CostedModel:
-    demand = Demand.of(model)
+    model_work = ModelWork.of(model)
     facts = known | {
         "dtype": str(model.dtype).removeprefix("torch."),
         "device": str(model.device),
         "resident_bytes": model.get_memory_footprint(),
-        "parameters": demand.parameters,
-        "weight_bytes": demand.weight_bytes,
-        "kv_bytes_per_token": demand.kv_bytes_per_token,
+        "parameters": model_work.parameters,
+        "weight_bytes": model_work.weight_bytes,
+        "kv_bytes_per_token": model_work.kv_bytes_per_token,
     }
     limit = model.config.get_text_config().max_position_embeddings
-    return CostedModel(role, facts, model, limit, demand)
+    return CostedModel(role, facts, model, limit, model_work)

@@ -1,4 +1,4 @@
-"""Measure a pair and keep the result: latency.json, a table and a figure in a folder of its own."""
+"""Measure a pair and write latency.json, a table and a figure into a folder."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 
 from flybench.analysis.latency import WEIGHTS
 from flybench.analysis.latency.costs import FILE
-from flybench.analysis.latency.figure import figure
 from flybench.analysis.latency.measure import Result, measure
 from flybench.analysis.latency.pair import load_costed
-from flybench.analysis.latency.table import frame
+from flybench.analysis.latency.table import figure, frame
 from flybench.analysis.latency.terminal import text
 from flybench.config import RunConfig, digest
 from flybench.core.errors import FlybenchError
 from flybench.distributed import rank
 from flybench.engine.loading.placement import use_threads
-from flybench.measure.clock import Clock, environment
+from flybench.measure.clock import Clock
+from flybench.measure.environment import environment
 from flybench.records.folder import RunFolder
 from flybench.run.provenance import busy_warnings
 from flybench.run.setup import check_devices, check_width
@@ -27,15 +27,15 @@ log = logging.getLogger(__name__)
 
 
 def measured(config: RunConfig, weights: str = WEIGHTS[0]) -> Path | None:
-    """Measure, write and print; the folder, or None on ranks but the first.
+    """Measure, write and print; return the folder, or None on ranks other than the first.
 
     Raises:
         FlybenchError: the pair cannot be costed here.
     """
     if config.method.needs_head:
         raise FlybenchError(
-            f"method={config.method.name} is not costed, since its head is no model with steps of "
-            "its own: cost the target with method=spd or method=lookup."
+            f"method={config.method.name} cannot be timed, since its head is not a model: time "
+            "the target with method=spd or method=lookup."
         )
     device = check_devices(config)
     use_threads(config.engine)
@@ -62,7 +62,7 @@ def measured(config: RunConfig, weights: str = WEIGHTS[0]) -> Path | None:
 
 
 def _name(config: RunConfig, result: Result) -> str:
-    """The same settings on the same device take the same folder."""
+    """Return the name of the folder, which is the same for the same settings and device."""
     identity = config.identity()
     decisive = [identity[name] for name in ("model", "method", "sampling")]
     decisive += [asdict(config.engine), result["device"], result["engine"], result["weights"]]

@@ -1,4 +1,5 @@
-"""The time of a step of one model at every point, beside its two floors."""
+"""Times of passes of one model by width, context and batch, with their two floors. One axis is
+varied at a time, from one base point."""
 
 from __future__ import annotations
 
@@ -11,22 +12,52 @@ from typing import Any
 import torch
 
 from flybench.analysis.latency.pair import CostedModel, CostedPair
-from flybench.analysis.latency.points import Point
-from flybench.analysis.latency.timing import Effort, Spread, time_calls
+from flybench.analysis.latency.timing import Effort, TimingStats, time_calls
 from flybench.distributed import from_leader
 from flybench.engine.cost.bench import Bench, open_bench
 from flybench.engine.graph.capture import compiles
 from flybench.measure.clock import Clock, reset_peak_memory
 from flybench.measure.roofline import free_bytes, multiply_rate, read_bandwidth
 
+CONTEXT = 256
+WIDTHS = (2, 4, 8, 16, 32, 64)
+# The last one leaves room for the new token in a model of 8192 tokens.
+CONTEXTS = (1024, 4096, 8191)
+BATCHES = (4, 16, 32)
+
+
+@dataclass(frozen=True)
+class PassShape:
+    """A pass over `width` tokens in each of `batch` texts with `context` tokens."""
+
+    varied: str
+    width: int = 1
+    context: int = CONTEXT
+    batch: int = 1
+
+
+BASE = PassShape("base")
+
+
+def points(k: int) -> list[PassShape]:
+    """Return the base point, then every axis; widths include that of a draft of `k` tokens."""
+    widths = sorted({*WIDTHS, k + 1} - {1})
+    return [
+        BASE,
+        *(PassShape("width", width=width) for width in widths),
+        *(PassShape("context", context=context) for context in CONTEXTS),
+        *(PassShape("batch", batch=batch) for batch in BATCHES),
+    ]
+
+
 Row = dict[str, Any]
-MEASURED = (*Spread._fields, "memory_bytes")
+MEASURED = (*TimingStats._fields, "memory_bytes")
 TOO_LARGE = "does not fit in memory"
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What the machine reaches: bytes read and operations done a second; None where unknown."""
+    """Rates of the machine: bytes read and operations done per second; None where unknown."""
 
     read: float | None
     multiply: float | None
@@ -37,8 +68,8 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """Times the steps of one model of a pair."""
+class PassTimer:
+    """Times the passes of one model of a pair."""
 
     costed: CostedModel
     pair: CostedPair
@@ -46,8 +77,9 @@ class Sweep:
     clock: Clock
     effort: Effort
 
-    def rows(self, points: Sequence[Point], tick: Callable[[], object]) -> list[Row]:
-        """One row a point, in their order; a point that does not fit has a `note` and no time."""
+    def rows(self, points: Sequence[PassShape], tick: Callable[[], object]) -> list[Row]:
+        """Return one row for each point, in order; a point that does not fit has a `note` and no
+        time."""
         if compiles(self.costed.model.device):
             torch._dynamo.reset()  # a process keeps only so many compiled passes
         found: list[Row] = []
@@ -57,7 +89,7 @@ class Sweep:
             release()
         return found
 
-    def _same_cache(self, points: Sequence[Point], tick: Callable[[], object]) -> list[Row]:
+    def _same_cache(self, points: Sequence[PassShape], tick: Callable[[], object]) -> list[Row]:
         found = []
         bench: Bench | None = None
         memory = Memory(self.costed)
@@ -79,7 +111,7 @@ class Sweep:
             bench.close()
         return found
 
-    def _open(self, point: Point) -> Bench:
+    def _open(self, point: PassShape) -> Bench:
         engine, model = self.pair.engine, self.costed.model
         # As `on_engine` has it: a draft's results need no such promise.
         row_invariant = engine.row_invariant and self.costed.role == "target"
@@ -88,7 +120,7 @@ class Sweep:
 
 
 class Memory:
-    """The most that a model alone has needed since this began: itself, and what came on top."""
+    """Peak memory of one model since this instance was created."""
 
     def __init__(self, costed: CostedModel) -> None:
         self._device = costed.model.device
@@ -101,15 +133,15 @@ class Memory:
         return self._device.type == "cuda"
 
     def peak(self) -> int | None:
-        """Bytes; None where a device does not count them."""
+        """Return the peak bytes; None if the device does not count them."""
         if not self._counted:
             return None
         return self._own + torch.cuda.max_memory_allocated(self._device) - self._before
 
 
-def floors(costed: CostedModel, point: Point, rates: Rates) -> Row:
-    """The least seconds of a pass by bytes and by operations, and which of the two binds."""
-    work = costed.demand.work(point.width, point.context, point.batch)
+def floors(costed: CostedModel, point: PassShape, rates: Rates) -> Row:
+    """Return the minimum seconds of a pass by bytes and by operations, and the one that binds."""
+    work = costed.model_work.of_pass(point.width, point.context, point.batch)
     by_bytes, by_operations = (
         need / rate if need is not None and rate else None
         for need, rate in ((work.bytes, rates.read), (work.operations, rates.multiply))
@@ -120,23 +152,23 @@ def floors(costed: CostedModel, point: Point, rates: Rates) -> Row:
     return {"bytes_floor_s": by_bytes, "operations_floor_s": by_operations, "binds": binds}
 
 
-def refusal(costed: CostedModel, pair: CostedPair, point: Point, opened: bool) -> str | None:
-    """Why a point cannot be measured, known before it is tried; None if nothing speaks against.
+def refusal(costed: CostedModel, pair: CostedPair, point: PassShape, opened: bool) -> str | None:
+    """Return the reason why a pass cannot be measured; None if it can be tried.
 
-    `opened` says that its cache is there already.
+    `opened` is True if its cache exists already.
     """
     tokens = point.context + point.width
     if tokens > costed.context_limit:
         return f"longer than the model's {costed.context_limit} tokens"
     # The eager engine's cache grows by copying: for a moment it is there twice.
     copies = 1 if pair.engine.kind == "graph" else 2
-    needed = copies * costed.demand.cache_bytes(tokens, point.batch)
+    needed = copies * costed.model_work.cache_bytes(tokens, point.batch)
     fits = opened or needed <= free_bytes(costed.model.device)
     return None if fits else TOO_LARGE
 
 
 def release() -> None:
-    """Give back what the last bench held; models and their rewired layers refer to each other."""
+    """Free the memory of the last bench; models and their rewired layers are reference cycles."""
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()

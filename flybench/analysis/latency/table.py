@@ -1,4 +1,4 @@
-"""A measurement as a table in milliseconds, and numbers as text."""
+"""A measurement as a table in milliseconds and as a figure, and numbers as text."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import pandas as pd
 
 from flybench.analysis.latency.measure import Result
+from flybench.report.plot import Axes, Draw, Theme, legend_below, log_scales, png
 from flybench.text import NONE, number
 
 MS = 1e3
@@ -19,7 +20,7 @@ COLUMNS = (
 
 
 def frame(result: Result) -> pd.DataFrame:
-    """One row a point: times and floors in ms.
+    """Return one row for each point: times and floors in ms.
 
     `steps` is the time over the model's own base point; `over_floor` is the time over the higher
     floor, 1 being as fast as the machine allows.
@@ -41,19 +42,19 @@ def frame(result: Result) -> pd.DataFrame:
 
 
 def spread(found: Result) -> str:
-    """Milliseconds as ``median (p10–p90)``."""
+    """Format milliseconds as ``median (p10–p90)``."""
     return f"{brief(found['median_s'] * MS)} ({between(found['p10_s'] * MS, found['p90_s'] * MS)})"
 
 
 def brief(value: float | None) -> str:
-    """Three figures, or thousandths."""
+    """Format a value with three digits, or thousandths."""
     if value is None or not math.isfinite(value):
         return NONE
     return number(value, min(max(2 - math.floor(math.log10(abs(value) or 1e-9)), 0), 3))
 
 
 def scaled(value: float | None, unit: str) -> str:
-    """Three figures and a decimal prefix: ``15.7 GB/s``; without one for the figure, a dash."""
+    """Format a value with three digits and a decimal prefix: ``15.7 GB/s``; None as a dash."""
     if value is None:
         return f"{NONE} {unit}"
     power = min(int(math.log10(max(value, 1)) // 3), len(PREFIXES) - 1)
@@ -63,3 +64,53 @@ def scaled(value: float | None, unit: str) -> str:
 def between(low: float, high: float) -> str:
     ends = f"{brief(low)}–{brief(high)}"
     return NONE if NONE in ends else ends
+
+
+HUES = {"target": "blue", "draft": "orange"}
+MARKS = {"target": "o", "draft": "s"}
+LABELS = {
+    "width": "width (tokens a pass)",
+    "context": "context (tokens in the cache)",
+    "batch": "batch (texts)",
+}
+FLOORS = {"bytes": "--", "operations": ":"}
+
+
+def figure(table: pd.DataFrame, title: str) -> bytes:
+    """Return a PNG with one panel for each axis, from the table of `frame`."""
+    # Far below what binds, the other floor says nothing.
+    binding = table[[f"{kind}_floor_ms" for kind in FLOORS]].max(axis=1)
+    lowest = pd.concat([table["step_ms"], binding]).min() / 3
+
+    def panel(axis: str) -> Draw:
+        shown = table[table["varied"].isin(("base", axis))]
+
+        def draw(axes: Axes, theme: Theme) -> None:
+            for role in dict.fromkeys(shown["model"]):
+                rows = shown[shown["model"] == role].sort_values(axis)
+                _lines(axes, rows, axis, theme, role)
+            log_scales(axes, sorted(set(shown[axis])))
+            axes.set(xlabel=LABELS[axis])
+            if axis == "width":
+                axes.set(ylabel="step (ms)", ylim=(None if pd.isna(lowest) else lowest, None))
+                axes.set_title(title, loc="left", fontsize=9.5)
+                legend_below(axes, columns=2)
+
+        return draw
+
+    return png([panel(axis) for axis in LABELS], 9.6, 4.2)
+
+
+def _lines(axes: Axes, rows: pd.DataFrame, axis: str, theme: Theme, role: str) -> None:
+    hue = theme[HUES[role]]
+    measured = rows.dropna(subset=["step_ms"])
+    where = measured[axis]
+    axes.fill_between(
+        where, measured["p10_ms"], measured["p90_ms"], color=hue, alpha=0.2, linewidth=0
+    )
+    label = f"{role}: median, p10 to p90 shaded"
+    axes.plot(where, measured["step_ms"], color=hue, marker=MARKS[role], ms=4, label=label)
+    for kind, style in FLOORS.items():
+        floor = rows[f"{kind}_floor_ms"]
+        label = f"{role}: floor by {kind}"
+        axes.plot(rows[axis], floor, color=hue, linestyle=style, linewidth=1, label=label)

@@ -1,4 +1,4 @@
-"""A measurement as a terminal shows it: a table a model, the parts of a round, and sentences."""
+"""A measurement for a terminal: a table for each model, the parts of a round, and sentences."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from flybench.analysis.latency.measure import Result
 from flybench.analysis.latency.table import MS, between, brief, frame, scaled, spread
 from flybench.text import NONE, aligned, number, percent
 
-# A step and the same step while decoding may differ by this share before a reader is told.
+# Relative difference of a step and the same step while decoding that triggers a warning.
 DRIFT = 0.25
 
 
 def text(result: Result) -> str:
-    """Everything that was measured, for a terminal."""
+    """Return the whole measurement as text."""
     table = frame(result)
     base = result["base"]
     parts = [
@@ -91,18 +91,18 @@ def _sentences(result: Result) -> Iterator[str]:
         )
     if result["verdicts"] is not None:
         step = steps["target"]["median_s"]
-        told = (
+        parts = (
             f"{kind} {spread(found)} ms"
             + (f", {percent(found['median_s'] / step)} of a step" if step else "")
             for kind, found in result["verdicts"].items()
         )
-        yield f"The verdict alone on {k} drafted tokens: {'; '.join(told)}."
+        yield f"The verdict on {k} drafted tokens: {'; '.join(parts)}."
     yield _memory(result, steps)
     yield from _drift(steps["target"]["median_s"], result["rounds"]["ar"]["verify"]["median_s"])
 
 
 def _drift(step: float | None, decoding: float) -> Iterator[str]:
-    """A warning where decoding, timed last, contradicts the base point, which was timed first."""
+    """Yield a warning if decoding, timed last, contradicts the base point, timed first."""
     if step and abs(decoding / step - 1) > DRIFT:
         yield (
             f"The target's step took {brief(step * MS)} ms at the base point and "
@@ -112,11 +112,11 @@ def _drift(step: float | None, decoding: float) -> Iterator[str]:
 
 
 def _memory(result: Result, steps: Result) -> str:
-    told = []
+    parts = []
     for role, facts in result["models"].items():
         peak = steps[role]["memory_bytes"]
         at_most = f" ({scaled(peak, 'B')} at the base point)" if peak else ""
-        told.append(f"{role} {scaled(facts['resident_bytes'], 'B')}{at_most}")
+        parts.append(f"{role} {scaled(facts['resident_bytes'], 'B')}{at_most}")
     what = "decoding" if result["device_type"] == "cuda" else "the process, so far,"
     whole = scaled(result["peak_memory_bytes"], "B")
-    return f"Memory: {', '.join(told)}; {what} took {whole} at its peak."
+    return f"Memory: {', '.join(parts)}; {what} took {whole} at its peak."

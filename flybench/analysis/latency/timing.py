@@ -1,4 +1,4 @@
-"""Repeated calls on the harness's clock, and how they spread."""
+"""Timing of repeated calls on the harness's clock, with median and quantiles."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from flybench.measure.clock import Clock
 BUDGET_S = 60.0
 
 
-class Spread(NamedTuple):
-    """Seconds of repeated calls: the median, and the values that 10 % lie below and above."""
+class TimingStats(NamedTuple):
+    """Seconds of repeated calls: median, 10th and 90th percentile."""
 
     median_s: float
     p10_s: float
@@ -25,20 +25,21 @@ class Spread(NamedTuple):
     repeats: int
 
     @classmethod
-    def of(cls, seconds: Sequence[float]) -> Spread:
+    def of(cls, seconds: Sequence[float]) -> TimingStats:
         low, median, high = (float(value) for value in np.quantile(seconds, (0.1, 0.5, 0.9)))
         return cls(median, low, high, len(seconds))
 
     def plain(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """Return the values as a JSON object."""
         return self._asdict()
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is spent on one figure: `warmup` calls, then `least` to `most` timed ones.
+    """Effort for one figure: `warmup` calls, then `least` to `most` timed ones.
 
-    There are as many as `seconds` allow, by the first `least`. `rounds` of decoding are timed.
+    Their number is what `seconds` allow, from the time of the first `least`. `rounds` of decoding
+    are timed.
     """
 
     warmup: int
@@ -56,17 +57,17 @@ class Effort:
 
 
 def effort(device_type: str, figures: int) -> Effort:
-    """What a measurement of so many figures can spend on each."""
+    """Return the effort for each of so many figures."""
     seconds = BUDGET_S / figures
     if device_type == "cuda":
         return Effort(warmup=3, least=10, most=30, seconds=seconds, rounds=32)
     return Effort(warmup=1, least=3, most=10, seconds=seconds, rounds=10)
 
 
-def time_calls(work: Callable[[], object], clock: Clock, effort: Effort) -> Spread:
+def time_calls(work: Callable[[], object], clock: Clock, effort: Effort) -> TimingStats:
     """Time single calls, each between two marks: device events on CUDA, else the host's clock.
 
-    Ranks that share a model call as often as rank 0 does.
+    Ranks that share a model make as many calls as rank 0.
     """
     for _ in range(effort.warmup):
         work()
@@ -83,4 +84,4 @@ def time_calls(work: Callable[[], object], clock: Clock, effort: Effort) -> Spre
     affordable = math.ceil(effort.seconds / max(float(np.median(seconds)), 1e-9))
     more = min(affordable, effort.most) - effort.least
     seconds += [once() for _ in range(from_leader(more))]
-    return Spread.of(seconds)
+    return TimingStats.of(seconds)

@@ -1,7 +1,6 @@
-"""`flybench show RUN [SAMPLE]`: answers in a terminal, every token with its outcome.
+"""Print the answers of a run in a terminal, with the outcome of every token: `flybench show`.
 
-`outcomes.py` reads the outcome of each token from a record, `paint.py` makes it visible on the
-texts of the run's `pieces.json`, `parting.py` finds the first difference from AR's answer, and
-`answer.py`, `body.py` and `listing.py` lay out. Nothing that a model or a data set wrote reaches
-the terminal unescaped.
+`outcomes.py` maps recorded outcomes to marks and colours, `body.py` marks the text of an answer and
+its first difference from AR's, and `answer.py` lays out a sample or the list of samples. Text from
+a model or a data set is escaped before it is printed.
 """

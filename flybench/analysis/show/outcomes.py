@@ -1,17 +1,23 @@
-"""What became of every token of an answer, from the fates that its rounds recorded."""
+"""Marks and colours of tokens by outcome, for a terminal.
+
+Text is escaped first, then marked, then coloured where colours are enabled.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import os
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, TextIO
 
 from flybench.core.outcomes import Outcome
 from flybench.core.samples import Generation, Round
 from flybench.records import token_texts as tokens
 from flybench.records.token_texts import round_outcomes, token_outcomes
+from flybench.text import visible
 
 
 class Kind(NamedTuple):
-    """A kind of token: its marks before and after it, its colour as an SGR code, its meaning."""
+    """A kind of token: the marks before and after it, its SGR colour code, and its meaning."""
 
     before: str
     after: str
@@ -21,11 +27,11 @@ class Kind(NamedTuple):
 
 EXACT = Kind("", "", "32", "drafted, and the target's own choice")
 PLAIN = Kind("", "", "", "the target's own, where nothing was drafted")
-BONUS = Kind("ᵇ", "", "36", "the target's own, after a draft that was kept whole")
+BONUS = Kind("ᵇ", "", "36", "the target's own, after a draft that was accepted whole")
 KINDS = {
     Outcome.EXACT.code: EXACT,
-    Outcome.LOOSE.code: Kind("⟦", "⟧", "1;35", "drafted, and kept by the loose rule alone"),
-    Outcome.SAMPLED.code: Kind("˜", "", "32", "drafted, and kept by rejection sampling"),
+    Outcome.LOOSE.code: Kind("⟦", "⟧", "1;35", "drafted, and accepted only by the loose rule"),
+    Outcome.SAMPLED.code: Kind("˜", "", "32", "drafted, and accepted by rejection sampling"),
     Outcome.GATE.code: Kind("ᵍ", "", "31", "corrected: the target is sure here"),
     Outcome.WINDOW.code: Kind("ʷ", "", "33", "corrected: it disagrees again within the window"),
     Outcome.TAIL.code: Kind("ᵗ", "", "34", "corrected: the window does not fit in the draft"),
@@ -36,12 +42,57 @@ KINDS = {
 
 
 def kinds(answer: Generation) -> list[Kind]:
-    """The kind of each token of an answer, in order."""
+    """Return the kind of each token of an answer, in order."""
     return [KINDS[letter] for letter in token_outcomes(answer)]
 
 
 def codes(round_: Round) -> str:
-    """A round in a few letters: one a kept token, and the mark of the target's own."""
+    """Return a round in letters: one for each accepted token, then the mark of the target's own."""
     letters = round_outcomes(round_)
-    kept, own = letters[: round_.accepted], letters[round_.accepted :]
-    return kept + "".join(KINDS[letter].before or "·" for letter in own)
+    accepted, own = letters[: round_.accepted], letters[round_.accepted :]
+    return accepted + "".join(KINDS[letter].before or "·" for letter in own)
+
+
+def use_colour(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
+    """Return whether to colour: on a capable terminal, unless NO_COLOR is set (no-color.org)."""
+    capable = stream.isatty() and environment.get("TERM") != "dumb"
+    return capable and not environment.get("NO_COLOR")
+
+
+def escaped(text: str) -> str:
+    """Return text that cannot control the terminal; newlines and tabs are kept."""
+    return str(visible(text))
+
+
+def one_line(text: str) -> str:
+    """Return `escaped` text within one line, with signs for newlines and tabs."""
+    return escaped(text).replace("\n", "⏎").replace("\t", "⇥")
+
+
+def marked(text: str, kind: Kind, colour: bool) -> str:
+    """Return a token with its marks inside the white space around it.
+
+    The marks of a token of only white space enclose signs for it.
+    """
+    shown = escaped(text)
+    core = shown.strip()
+    if not core and (kind.before or kind.after):
+        signs = f"{kind.before}{one_line(shown)}{kind.after}"
+        return _sgr(signs, kind, colour) + "\n" * shown.count("\n")
+    head, _, tail = shown.partition(core) if core else ("", "", shown)
+    return head + _sgr(f"{kind.before}{core}{kind.after}", kind, colour) + tail
+
+
+def legend(found: Iterable[Kind], colour: bool) -> str:
+    """Return one line for each kind in `found`, in the order of `KINDS`."""
+    used = list(dict.fromkeys(found))
+    ordered = [kind for kind in KINDS.values() if kind in used]
+    ordered += [kind for kind in used if kind not in ordered]
+    return "\n".join(
+        f"  {_sgr(f'{kind.before}token{kind.after}', kind, colour)}  {kind.meaning}"
+        for kind in ordered
+    )
+
+
+def _sgr(text: str, kind: Kind, colour: bool) -> str:
+    return f"\x1b[{kind.colour}m{text}\x1b[0m" if colour and kind.colour and text else text

@@ -19,7 +19,7 @@ class Cells:
     def __init__(self, argv: Sequence[str]) -> None:
         self._plans: dict[RunConfig, Plan] = {}
         self._lost: dict[Path, int] = {}
-        self._sweep = Sweep([], argv, tell=self._keep)
+        self._sweep = Sweep([], argv, on_finished=self._keep)
 
     @property
     def failed(self) -> int:
@@ -31,7 +31,7 @@ class Cells:
         Raises:
             FlybenchError: one of them cannot run.
         """
-        self._sweep.then(configs)
+        self._sweep.enqueue(configs)
         for config in configs:
             self._sweep.run(config)
             if config in self._sweep.failures:

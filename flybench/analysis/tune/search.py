@@ -57,7 +57,7 @@ def search(
     base = drafters[0]
     columns: list[Column] = [
         Prices(base.folder, latency, shares=_shares(drafters)),
-        Risk(base.chat.spell),
+        Risk(base.chat.detokenize),
     ]
     folders = [base.folder, loose.folder]
     table = replay(folders, methods, common_samples(folders), columns)

@@ -51,7 +51,7 @@ def run(asked: argparse.Namespace) -> int:
         )
 
     from flybench.interop.export.lm_eval import write_lm_eval
-    from flybench.interop.export.tables import write_datasets, write_parquet
+    from flybench.interop.export.rows import write_datasets, write_parquet
 
     writers = dict(zip(FORMATS, (write_parquet, write_datasets, write_lm_eval), strict=True))
     asked.out.mkdir(parents=True, exist_ok=True)

@@ -38,7 +38,6 @@ def run(asked: argparse.Namespace) -> int:
     from flybench.metrics.summary import judge_failures, write_summary
     from flybench.run.headline import headline
     from flybench.run.provenance import write_config
-    from flybench.score.assessment import assess
     from flybench.score.judge import build_judge
 
     judges = lru_cache(1)(build_judge)  # one at a time has the memory of a local one
@@ -48,7 +47,7 @@ def run(asked: argparse.Namespace) -> int:
         config = replace(before, judge=judge_of(request, before.judge))
         with folder.exclusive():
             judge = None if config.judge.kind == "none" else judges(config.judge)
-            assess(folder, config, judge)
+            score_folder(folder, config, judge)
             rows = write_summary(folder)
             if config != before:
                 # Only now: a judge that could not be asked leaves no trace.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from flybench.analysis.show.paint import line
+from flybench.analysis.show.outcomes import one_line
 from flybench.cli.parser import Parser
 from flybench.core.errors import FlybenchError
 from flybench.records.folder import RunFolder
@@ -40,7 +40,7 @@ def run(asked: argparse.Namespace) -> int:
     path, sample = asked.run, asked.sample
     if sample is not None and not path.is_dir() and RunFolder(Path(sample)).config_file.is_file():
         raise FlybenchError(
-            f"{sample} is the run and comes first: flybench show {sample} {line(str(path))}."
+            f"{sample} is the run and comes first: flybench show {sample} {one_line(str(path))}."
         )
     RunFolder.existing(path)
 

@@ -1,1 +1,1 @@
-"""What a pass costs: micro-benchmarks, sizes, footprints."""
+"""Costs of a pass: micro-benchmarks, sizes, footprints."""

@@ -1,4 +1,4 @@
-"""One model at one batch size and context, to be costed: batches are decoded nowhere else."""
+"""Benchmark of one model at one batch size and context; only here are batches decoded."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from transformers import PreTrainedModel
 from flybench.core.drafts import RowStatistics
 from flybench.engine.eager.model import EagerModel
 from flybench.engine.graph.bench import GraphBench
-from flybench.engine.graph.forward import Rows
+from flybench.engine.graph.forward import PassOutput
 
 
 class Bench(Protocol):
     """A model whose cache holds the same `context` tokens in each of `batch` texts."""
 
-    def step(self, width: int) -> Callable[[], Rows]:
-        """A pass that reads `width` tokens a text; its rows are those of all texts in turn.
-
-        It can be repeated: the cache forgets what a pass has read.
+    def step(self, width: int) -> Callable[[], PassOutput]:
+        """Return a pass over `width` tokens of each text; its rows are those of all texts in turn.
+        It can be repeated, since it is rolled back.
         """
 
     def close(self) -> None:
-        """Let go of the cache; the passes are of no use any more."""
+        """Release the cache; the passes can no longer be called."""
 
 
 class EagerBench(EagerModel):
@@ -37,7 +36,7 @@ class EagerBench(EagerModel):
 
     @torch.inference_mode()
     def _fill(self) -> None:
-        """Read one token and let its keys and values stand for all: costs do not depend on them."""
+        """Fill the cache with the keys and values of one token; costs do not depend on them."""
         self.read(torch.zeros(self._batch, 1, dtype=torch.long, device=self.device), 1)
         for layer in cast(Any, self._cache).layers:
             layer.update(
@@ -45,13 +44,13 @@ class EagerBench(EagerModel):
             )
         self._length = self._context
 
-    def step(self, width: int) -> Callable[[], Rows]:
+    def step(self, width: int) -> Callable[[], PassOutput]:
         ids = torch.zeros(self._batch, width, dtype=torch.long, device=self.device)
 
-        def work() -> Rows:
+        def work() -> PassOutput:
             logits = self.read(ids, width).flatten(0, 1)
             self.rollback(self._context)
-            return Rows(logits, RowStatistics.of(logits))
+            return PassOutput(logits, RowStatistics.of(logits))
 
         return work
 
@@ -67,7 +66,7 @@ def open_bench(
     batch: int,
     row_invariant: bool = True,
 ) -> Bench:
-    """A bench on the engine `kind`. On the graph engine it takes the model's caches over."""
+    """Return a bench on the engine `kind`; on the graph engine it replaces the model's caches."""
     if kind == "graph":
         return GraphBench(model, vocab_size, context, batch, row_invariant)
     return EagerBench(model, vocab_size, context, batch)

@@ -1,6 +1,6 @@
-"""What a model must read for each decoded token: its weights, and its cache.
+"""Bytes that a model reads for each decoded token: its weights and its cache.
 
-Divided by the bandwidth of the memory they are the least time of a step at batch size 1.
+Divided by the memory bandwidth they are the minimum time of a step at batch size 1.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ OTHER_CACHES = ("kv_lora_rank", "num_kv_shared_layers", "global_head_dim")
 class Footprint:
     """Bytes of weights read for one token, and bytes of cache read for each cached token.
 
-    None where they are unknown: a mixture of experts reads only a part of its weights, and some
-    caches are compressed or shared.
+    None if unknown: a mixture of experts reads only some of its weights, and some caches are
+    compressed or shared.
     """
 
     weight_bytes: int | None
@@ -28,7 +28,7 @@ class Footprint:
 
 
 def footprint(model: PreTrainedModel) -> Footprint:
-    """The footprint of a loaded model in the types that it is loaded in."""
+    """Return the footprint of a loaded model in its dtype."""
     config = model.config.get_text_config()
     return Footprint(
         weight_bytes=None if _has_experts(model) else _weight_bytes(model),
@@ -37,7 +37,7 @@ def footprint(model: PreTrainedModel) -> Footprint:
 
 
 def _weight_bytes(model: PreTrainedModel) -> int:
-    """Every stored tensor once; of an input embedding that is not the output layer, one row."""
+    """Count every stored tensor once, but one row of an input embedding that is not tied."""
     # Buffers too, since some quantisers keep weights there. Two names of one tensor share a key.
     tensors = {_identity(tensor): tensor for tensor in model.state_dict(keep_vars=True).values()}
     total = sum(stored_bytes(tensor) for tensor in tensors.values())
@@ -49,14 +49,15 @@ def _weight_bytes(model: PreTrainedModel) -> int:
 
 
 def _identity(tensor: Tensor | None) -> object:
-    """Equal for two names of the same memory; an offloaded or quantised tensor has no address."""
+    """Return a key that is equal for two names of the same memory; an offloaded or quantised tensor
+    has no address."""
     if tensor is None or tensor.device.type == "meta" or hasattr(tensor, "__tensor_flatten__"):
         return id(tensor)
     return tensor.data_ptr(), tensor.shape
 
 
 def stored_bytes(tensor: Tensor) -> int:
-    """Bytes that a tensor takes; a quantised one is a shell around the tensors that it keeps."""
+    """Return the bytes of a tensor; a quantised one wraps the tensors that hold its data."""
     if hasattr(tensor, "__tensor_flatten__"):
         names, _ = tensor.__tensor_flatten__()
         return sum(stored_bytes(getattr(tensor, name)) for name in names)
@@ -68,13 +69,13 @@ def _has_experts(model: PreTrainedModel) -> bool:
 
 
 def head_width(config: PretrainedConfig) -> int:
-    """Numbers in one head's query or key; some configurations leave it to be derived."""
+    """Return the head dimension, which some configurations do not name."""
     given: int | None = getattr(config, "head_dim", None)
     return given or config.hidden_size // config.num_attention_heads
 
 
 def kv_bytes_per_token(config: PretrainedConfig, itemsize: int) -> int | None:
-    """2 (keys and values) · layers · heads of keys · width of a head · bytes of a number."""
+    """Return 2 (keys and values) · layers · key heads · head dimension · bytes of an element."""
     heads = getattr(config, "num_key_value_heads", None)
     width = head_width(config)
     # A list of heads differs from layer to layer; a configuration without any has names of its own.

@@ -1,6 +1,6 @@
-"""What a pair takes in memory, from what is known before a weight is loaded.
+"""Memory that a pair takes, computed before a weight is loaded.
 
-Activations, an engine's work space and the process itself come on top.
+Activations, workspaces of the engine and the process itself are not included.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from transformers import AutoModelForCausalLM, LlamaConfig, PretrainedConfig
 
 from flybench.config import EngineConfig, ModelConfig, ModelRef
 from flybench.engine.cost.footprint import kv_bytes_per_token
-from flybench.engine.drafters.borrowed import OwnLayers
+from flybench.engine.drafters.shared_embeddings import DraftLayers
 from flybench.engine.eagle3.checkpoint import find_head
 from flybench.engine.eagle3.layout import LAYER
-from flybench.engine.loading.description import borrowed_layers
+from flybench.engine.loading.description import find_draft_layers
 from flybench.engine.loading.load import UNCUT
 from flybench.engine.loading.placement import DTYPES, resolve_dtype
 from flybench.engine.loading.source import local_folder, locate
@@ -41,7 +41,7 @@ class Sizes(NamedTuple):
 
 @cache
 def target_sizes(ref: ModelRef, engine: EngineConfig) -> Sizes:
-    """A model that stands alone, whether or not this machine can hold or compute it.
+    """Return the sizes of a complete model, whether or not it fits on this machine.
 
     Raises:
         FlybenchError: it names no shape, and its own configuration cannot be found.
@@ -53,14 +53,14 @@ def target_sizes(ref: ModelRef, engine: EngineConfig) -> Sizes:
 
 @cache
 def draft_sizes(model: ModelConfig, engine: EngineConfig) -> Sizes:
-    """What a draft model adds to its target.
+    """Return the sizes that a draft model adds to its target.
 
     Raises:
         FlybenchError: as `target_sizes`.
     """
     target, ref = model.target, model.draft
     assert ref is not None, "asked of pairs with a draft model"
-    own = None if ref.shape else borrowed_layers(ref)
+    own = None if ref.shape else find_draft_layers(ref)
     config = model_config(target if own else ref)
     itemsize = _itemsize(target if own else ref, config, engine)
     trim = _scored(ref, own) * config.get_text_config().hidden_size * itemsize
@@ -77,7 +77,7 @@ def draft_sizes(model: ModelConfig, engine: EngineConfig) -> Sizes:
 
 @cache
 def head_sizes(model: ModelConfig, engine: EngineConfig) -> Sizes:
-    """What an EAGLE-3 head adds to its target; weights that are no safetensors are not counted.
+    """Return the sizes that an EAGLE-3 head adds to its target; only safetensors are counted.
 
     Raises:
         FlybenchError: there is no such head, or as `target_sizes`.
@@ -94,13 +94,13 @@ def head_sizes(model: ModelConfig, engine: EngineConfig) -> Sizes:
 
 
 def _numbers(file: Path) -> int:
-    """How many numbers a file of tensors holds, by its header."""
+    """Return the number of elements in a file of tensors, from its header."""
     with safe_open(file, "pt") as tensors:
         return sum(math.prod(tensors.get_slice(key).get_shape()) for key in tensors.keys())  # noqa: SIM118
 
 
-def _scored(ref: ModelRef, own: OwnLayers | None) -> int:
-    """Rows of an output layer that a draft keeps a copy of."""
+def _scored(ref: ModelRef, own: DraftLayers | None) -> int:
+    """Return the number of rows of the output layer that a draft copies."""
     return (ref.vocab_trim or 0) if own is None else len(own.scored(ref.vocab_trim))
 
 
@@ -111,7 +111,7 @@ def _itemsize(ref: ModelRef, config: PretrainedConfig, engine: EngineConfig) -> 
 
 
 def _weights(ref: ModelRef, config: PretrainedConfig, itemsize: int) -> int | None:
-    """Whole, since layers that `skip_layers` leaves out are loaded all the same."""
+    """Return the bytes of all weights, since skipped layers are loaded as well."""
     if getattr(config, "quantization_config", None) is not None:
         source = locate(ref)
         files = [] if source.kind == "hub" else local_folder(source).glob("*.safetensors")

@@ -1,7 +1,7 @@
-"""A draft made of the target's own weights with a run of middle layers left out.
+"""A draft that shares the target's weights and skips a range of its middle layers.
 
-Self-speculation without training: no extra memory, but every draft token still costs most of a
-target pass, and the remaining layers were never trained to skip. Honest, and slow.
+Self-speculation without training needs no extra memory, but every draft token costs most of a
+target pass, and the model was not trained to skip layers.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from flybench.core.errors import FlybenchError
 
 
 def kept_layers(total: int, first: int, end: int) -> list[int]:
-    """Indices of the layers that stay when `first` to `end` − 1 of `total` are left out.
+    """Return the indices of the layers that are kept when `first` to `end` − 1 of `total` are
+    skipped.
 
     Raises:
-        FlybenchError: the run does not lie inside the model, its first and last layer excluded.
+        FlybenchError: the range is not inside the model, without its first and last layer.
     """
     if not 1 <= first < end < total:
         raise FlybenchError(
@@ -30,14 +31,14 @@ def kept_layers(total: int, first: int, end: int) -> list[int]:
 
 
 def same_weights(model: PreTrainedModel) -> PreTrainedModel:
-    """A second set of modules on the tensors of `model`."""
-    # Naming every tensor in the memo makes a deep copy of the modules alone.
+    """Return a copy of the modules of `model` that shares its tensors."""
+    # With every tensor in the memo, only the modules are copied.
     tensors = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
     return copy.deepcopy(model, memo=dict(tensors))
 
 
 def without_layers(model: PreTrainedModel, first: int, end: int) -> PreTrainedModel:
-    """A model that shares `model`'s tensors and lacks its layers `first` to `end` − 1."""
+    """Return a copy of `model` without its layers `first` to `end` − 1, on the same tensors."""
     if not hasattr(getattr(model, "model", None), "layers"):
         raise FlybenchError(
             f"{type(model).__name__} does not keep its layers in model.layers, so skip_layers "
@@ -47,7 +48,7 @@ def without_layers(model: PreTrainedModel, first: int, end: int) -> PreTrainedMo
 
 
 def with_layers(model: PreTrainedModel, keep: Sequence[int]) -> PreTrainedModel:
-    """A model of the layers `keep` of `model`, on its tensors."""
+    """Return a copy of `model` with only the layers `keep`, on the same tensors."""
     draft = same_weights(model)
     layers = nn.ModuleList(draft.model.layers[index] for index in keep)
     for index, layer in enumerate(layers):

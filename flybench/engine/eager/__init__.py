@@ -1,1 +1,1 @@
-"""The eager engine: transformers models with a cache that grows and rolls back."""
+"""The eager engine: transformers models with a growable cache that can be rolled back."""

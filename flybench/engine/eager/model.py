@@ -1,7 +1,7 @@
 """The eager engine: transformers' own forward pass, on any device.
 
-The reference that faster engines are checked against. Caches are always full length: a sliding
-window is then a matter of the mask alone, and rolling back is cutting the end off.
+It is the reference for faster engines. Caches are always full length: a sliding window is only a
+mask, and a rollback truncates the cache.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from transformers import PreTrainedModel
 
 from flybench.core.drafts import Draft, TargetView
 from flybench.core.errors import FlybenchError
-from flybench.engine.base import DraftPass, Drawn, Judge, ReadPass, upload
-from flybench.engine.eager.growing import growing_cache
-from flybench.engine.eager.thin import thin_products
+from flybench.engine.base import DraftPass, Drawn, ReadPass, RoundVerifier, upload
+from flybench.engine.eager.growable_cache import growable_cache
+from flybench.engine.eager.skinny_matmul import use_skinny_matmul
 from flybench.engine.eagle3.taps import Taps, joined
 from flybench.sampling import Sampling
 
-# Tokens of a prompt that are read in one pass, so that a long prompt takes no more memory for it.
+# Tokens of a prompt in one pass, which bounds the memory of long prompts.
 PIECE = 1024
 ROLLBACK_SAFE_LAYERS = {"full_attention", "sliding_attention", "chunked_attention"}
 
@@ -45,7 +45,7 @@ class EagerModel:
                 "state cannot be rolled back after a rejected draft: choose a model with "
                 "attention layers only."
             )
-        thin_products(model)
+        use_skinny_matmul(model)
         self._model = model
         self._forward = inspect.signature(model.forward).parameters
         self.device = model.device
@@ -60,7 +60,7 @@ class EagerModel:
 
     def reset(self) -> None:
         """Empty the cache."""
-        self._cache = growing_cache()
+        self._cache = growable_cache()
         self._length = 0
 
     def prefill(self, ids: Sequence[int]) -> None:
@@ -73,7 +73,7 @@ class EagerModel:
                 self._prompt_taps.append(joined(taps, len(piece)))
 
     def prompt_taps(self) -> Tensor | None:
-        """What the taps gave for the latest prompt [T, 3 · H]; None if there are none."""
+        """Tapped hidden states of the latest prompt [T, 3 · H]; None if there are no taps."""
         taps = self.taps.latest
         return torch.cat([joined(taps, 0), *self._prompt_taps]) if taps else None
 
@@ -81,9 +81,9 @@ class EagerModel:
         return upload(ids, self.device)
 
     def extend(self, ids: Tensor, rows: int, ancestors: Tensor | None = None) -> Tensor:
-        """Read ids [T] after the cache; fp32 logits [rows, vocab_size] of the last `rows`.
+        """Run ids [T] after the cache; return fp32 logits [rows, vocab_size] of the last `rows`.
 
-        `ancestors` [T, T] bool says which of the new tokens each one follows, itself included; None
+        `ancestors` [T, T] bool marks the new tokens that each one attends to, itself included; None
         for a chain.
         """
         if not len(ids):
@@ -94,7 +94,7 @@ class EagerModel:
 
     @torch.inference_mode()
     def keep(self, start: int, tokens: Sequence[int]) -> None:
-        """Of the cache behind its first `start` tokens keep only those at `start` + `tokens`."""
+        """Keep only the tokens `start` + `tokens` after the first `start` tokens of the cache."""
         end = start + len(tokens)
         if list(tokens) != list(range(len(tokens))):
             index = self.ids(tokens) + start
@@ -104,7 +104,7 @@ class EagerModel:
         self.rollback(end)
 
     def _tree(self, ancestors: Tensor) -> dict[str, Any]:
-        """Positions and additive masks for tokens that follow each other as `ancestors` says."""
+        """Return positions and additive masks for tokens with the given `ancestors`."""
         size, total = len(ancestors), self._length + len(ancestors)
         positions = self._length + ancestors.sum(1) - 1
         places = torch.cat([torch.arange(self._length, device=self.device), positions])
@@ -126,7 +126,8 @@ class EagerModel:
 
     @torch.inference_mode()
     def read(self, ids: Tensor, rows: int, **how: Any) -> Tensor:
-        """Read ids [B, T] after the cache; fp32 logits [B, rows or 1, vocab_size] of the last."""
+        """Run ids [B, T] after the cache; return fp32 logits [B, rows or 1, vocab_size] of the
+        last."""
         # The cache argument was renamed in transformers 5.24; ask the model, not the version.
         cache_name = "cache" if "cache" in self._forward else "past_key_values"
         output = self._model(
@@ -138,7 +139,7 @@ class EagerModel:
             **how,
         )
         self._length += ids.shape[1]
-        # Spread over several cards, the last one may hold the output layer.
+        # Spread over several GPUs, the last one may hold the output layer.
         return output.logits[..., : self.vocab_size].float().to(self.device)
 
     def rollback(self, length: int) -> None:
@@ -154,7 +155,7 @@ class EagerModel:
 
 
 class Extendable(Protocol):
-    """What the programs below need of a model."""
+    """A model that the programs below can extend."""
 
     device: torch.device
     vocab_size: int
@@ -171,16 +172,16 @@ def draft_by_steps(
     pending: Sequence[int],
     generator: torch.Generator | None,
 ) -> Drawn:
-    """A `DraftPass` of one pass a token; nothing is read back in between."""
+    """A `DraftPass` with one pass for each token, without synchronisation in between."""
     noise = sampling.noise((count, model.vocab_size), model.device, generator)
     unread = model.ids(pending)
-    tokens, laws = [], []
+    tokens, probs_by_step = [], []
     for step in range(count):
         row = None if noise is None else noise[step : step + 1]
-        unread, law = sampling.choose(model.extend(unread, rows=1), row)
+        unread, probs = sampling.choose(model.extend(unread, rows=1), row)
         tokens.append(unread)
-        laws.append(law)
-    drawn = [law for law in laws if law is not None]
+        probs_by_step.append(probs)
+    drawn = [probs for probs in probs_by_step if probs is not None]
     return torch.cat(tokens), torch.cat(drawn) if drawn else None
 
 
@@ -204,9 +205,9 @@ class EagerTarget:
         self.device = model.device
 
     def prepare(
-        self, judge: Judge, k: int, sampling: Sampling, tree: bool = False
-    ) -> tuple[EagerTarget, Judge]:
-        return self, judge
+        self, verifier: RoundVerifier, k: int, sampling: Sampling, tree: bool = False
+    ) -> tuple[EagerTarget, RoundVerifier]:
+        return self, verifier
 
     def prefill(self, ids: Sequence[int]) -> Tensor | None:
         self._model.prefill(ids)
@@ -225,5 +226,5 @@ class EagerTarget:
 
 
 def rooted(ancestors: Tensor) -> Tensor:
-    """The same paths with the root before them: [N, N] → [N + 1, N + 1] bool."""
+    """Return the paths with the root before them: [N, N] → [N + 1, N + 1] bool."""
     return torch.nn.functional.pad(ancestors, (1, 0, 1, 0), value=True).tril()

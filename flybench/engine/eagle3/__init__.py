@@ -1,6 +1,6 @@
 """EAGLE-3: a head of one layer that drafts from the target's own hidden states.
 
 `head.py` is the network, `model.py` runs it with a cache, `layout.py` and `checkpoint.py` read the
-three public formats, `taps.py` takes the hidden states out of the target.
+three public formats, and `taps.py` captures the hidden states of the target.
 `flybench/draft/eagle3.py` drafts with it.
 """

@@ -1,4 +1,4 @@
-"""What a head's layer attends to: keys and values [1, KV, L, D] in buffers that it also writes."""
+"""Attention of a head's layer over keys and values [1, KV, L, D] in static buffers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flybench.engine.kernels.attention import attend
 
 @dataclass(frozen=True)
 class Behind:
-    """Each token sees all before it; the new ones go behind `base` [1] others."""
+    """Causal attention: the new tokens are written after `base` [1] others."""
 
     keys: Tensor
     values: Tensor
@@ -27,7 +27,7 @@ class Behind:
 
 @dataclass(frozen=True)
 class Masked:
-    """The new tokens go to `slots` [T]; `seen` [T, live] says what of the first slots each sees."""
+    """Tree attention: the new tokens are written to `slots` [T]; `seen` [T, live] is the mask."""
 
     keys: Tensor
     values: Tensor
@@ -36,7 +36,7 @@ class Masked:
 
     @classmethod
     def behind(cls, keys: Tensor, values: Tensor, slots: Tensor, live: int) -> Masked:
-        """As `Behind`, over no more than `live` slots: cheaper where a pass is not recorded."""
+        """Run `Behind` over at most `live` slots, which is cheaper if a pass is not captured."""
         return cls(keys, values, slots, torch.arange(live, device=slots.device) <= slots[:, None])
 
     def __call__(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:

@@ -26,14 +26,14 @@ IGNORED = re.compile(r"^verifier_|rotary_emb\.")
 
 @dataclass(frozen=True)
 class HeadSource:
-    """Where a head's files are, their hashes by name, and the longest text that it was made for."""
+    """The folder of a head, the hashes of its files, and the maximum length it was trained for."""
 
     folder: Path
     files: dict[str, str]
     context_limit: int | None = None
 
     def caution(self, longest: int) -> str | None:
-        """What a reader of a run with texts of up to `longest` tokens should know, if anything."""
+        """Return a remark for readers of a run with texts of up to `longest` tokens, if any."""
         if self.context_limit is None or longest <= self.context_limit:
             return None
         return (
@@ -57,7 +57,7 @@ def find_head(path: str) -> HeadSource:
 
 
 def load_head(folder: Path, target: PreTrainedModel) -> Eagle3Head:
-    """The head in `folder`, beside its `target` and sharing the embeddings that it lacks.
+    """Load the head in `folder` on the device of `target`; missing embeddings are shared.
 
     Raises:
         FlybenchError: it is damaged, or made for another target; the message names the difference.
@@ -101,7 +101,7 @@ def load_head(folder: Path, target: PreTrainedModel) -> Eagle3Head:
 
 
 def save_head(head: Eagle3Head, folder: Path, verifier: str, speculative_tokens: int) -> None:
-    """Write a head for the target `verifier`, as serving engines load it."""
+    """Write a head for the target `verifier`, in the format of serving engines."""
     config = head.config
     folder.mkdir(parents=True, exist_ok=True)
     layer = config.layer.to_dict() | {"num_hidden_layers": 1, "vocab_size": config.vocab_size}
@@ -187,7 +187,7 @@ def _check_sizes(config: HeadConfig, tensors: Tensors, name: str) -> None:
 
 
 def _shared(config: HeadConfig, target: PreTrainedModel) -> Tensors:
-    """The target's tensors that the head reads."""
+    """Return the target's tensors that the head shares."""
     shared: dict[str, Any] = {}
     if not config.own_embeddings:
         shared["embed_tokens.weight"] = target.get_input_embeddings().weight
@@ -197,7 +197,7 @@ def _shared(config: HeadConfig, target: PreTrainedModel) -> Tensors:
 
 
 def _vocabulary(config: HeadConfig, tensors: Tensors, name: str) -> Tensors:
-    """The two maps between vocabularies, from whichever of them is there.
+    """Return the two maps between vocabularies, from whichever the checkpoint has.
 
     Raises:
         FlybenchError: they contradict each other, the sizes, or the target's vocabulary.

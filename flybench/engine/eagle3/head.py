@@ -2,8 +2,8 @@
 
 Source: EAGLE-3 (arXiv 2503.01840) and its code (SafeAILab/EAGLE, `cnets.py`); the options are those
 of vllm-project/speculators and SpecForge. The feature of token i and the embedding of token i + 1
-predict token i + 2. Features come from three layers of the target, joined by `fc`; where the target
-has not been yet, the head's own hidden state stands in for them.
+predict token i + 2. Features are hidden states of three layers of the target, joined by `fc`; for
+drafted tokens the head's own hidden state takes their place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class HeadConfig:
-    """The sizes and options of a head.
+    """Sizes and options of a head.
 
     `layer` describes its decoder layer; `taps` are indices of hidden states, where i is the output
     of layer i − 1 and 0 would be the embeddings. `draft_vocab_size` None shares the target's output
@@ -59,7 +59,7 @@ class HeadConfig:
 
 
 class HeadLayer(nn.Module):
-    """A Llama layer whose attention reads the embedding beside the feature."""
+    """A Llama layer whose attention takes the embedding concatenated with the feature."""
 
     def __init__(self, config: HeadConfig) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class HeadLayer(nn.Module):
 
 
 class Eagle3Head(nn.Module):
-    """Weights are named as in checkpoints of vllm-project/speculators."""
+    """The head; weights are named as in checkpoints of vllm-project/speculators."""
 
     d2t: Tensor
     t2d: Tensor
@@ -153,7 +153,7 @@ class Eagle3Head(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """ids and positions [B, T], features [B, T, H] → the next features and what `score` reads.
 
-        Row t's feature is of the token before `ids`' t-th.
+        The feature of row t belongs to the token before `ids`[t].
         """
         angles = self.rotary(features, positions)
         hidden = self.layers[0](self.embed_tokens(ids), features, angles, attend)
@@ -166,7 +166,7 @@ class Eagle3Head(nn.Module):
         return logits
 
     def guess(self, normed: Tensor) -> Tensor:
-        """The likeliest id of the target's vocabulary after each row of what `score` reads."""
+        """Return the top-1 id of the target's vocabulary for each input row of `score`."""
         return self.in_target(self.score(normed).argmax(-1))
 
     @property
@@ -175,5 +175,5 @@ class Eagle3Head(nn.Module):
         return torch.arange(len(self.d2t), device=self.d2t.device) + self.d2t
 
     def in_target(self, draft_ids: Tensor) -> Tensor:
-        """Ids of the draft vocabulary as the target's ids."""
+        """Map ids of the draft vocabulary to the target's ids."""
         return draft_ids + self.d2t[draft_ids]

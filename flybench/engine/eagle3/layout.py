@@ -1,4 +1,4 @@
-"""What a checkpoint's config.json and tensors say of a head, whichever project wrote them.
+"""Layout of a head in a checkpoint's config.json and tensors, for every supported project.
 
 | written by | `config.json` | tap ids |
 |---|---|---|
@@ -6,7 +6,7 @@
 | SpecForge, SGLang, AngelSlim, NVIDIA | one flat layer, `Eagle3` in `architectures` | k: output of layer k, hidden state k + 1 |
 | SafeAILab/EAGLE | one flat Llama layer with `draft_vocab_size` | none: the defaults |
 
-Structure follows from the tensors that are there, behaviour from the configuration.
+The structure is inferred from the tensors, the behaviour from the configuration.
 """  # noqa: E501 - a table row is one line
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ LAYER = (
 def head_config(
     found: Mapping[str, Any], tensors: Mapping[str, Tensor], target: PretrainedConfig, name: str
 ) -> HeadConfig:
-    """The configuration of the head `name` for a target.
+    """Return the configuration of the head `name` for a target.
 
     Raises:
-        FlybenchError: this is no EAGLE-3 head, or not one for this target.
+        FlybenchError: this is not an EAGLE-3 head for this target.
     """
     nested = found.get("speculators_model_type") == NESTED
     if not nested and not _flat(found, tensors):
@@ -72,7 +72,7 @@ def head_config(
 
 
 def default_taps(layers: int) -> tuple[int, int, int]:
-    """Early, middle and late hidden states of a target of so many layers."""
+    """Return early, middle and late hidden states of a target with so many layers."""
     return 2, layers // 2, layers - 3
 
 

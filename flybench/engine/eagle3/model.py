@@ -1,4 +1,4 @@
-"""A head with the keys and values of what it has read, in buffers that never move."""
+"""A head with a KV cache in static buffers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from flybench.engine.cost.footprint import Footprint, stored_bytes
-from flybench.engine.eager.thin import thin_products
+from flybench.engine.eager.skinny_matmul import use_skinny_matmul
 from flybench.engine.eagle3.attention import Behind, Masked
 from flybench.engine.eagle3.head import Attend, Eagle3Head
 from flybench.engine.graph.capture import compiles
@@ -21,9 +21,9 @@ from flybench.engine.kernels.linear import MAX_ROWS
 
 
 class HeadModel:
-    """`head` for texts of up to `max_length` tokens (batch 1); each drafter reserves a room.
+    """`head` for texts of up to `max_length` tokens (batch 1); each drafter reserves buffers.
 
-    Where it is `captured`, a draft is replayed as one CUDA graph. It rewires `head` in place.
+    If `captured`, a draft is replayed as one CUDA graph. `head` is rewired in place.
     """
 
     def __init__(self, head: Eagle3Head, max_length: int, captured: bool) -> None:
@@ -38,13 +38,13 @@ class HeadModel:
         if captured:
             rewire_linears(head, row_invariant=False)
         else:
-            thin_products(head)
+            use_skinny_matmul(head)
         if captured and compiles(self.device):
             fuse = partial(torch.compile, fullgraph=True, dynamic=False)
             self._run, self._guess = fuse(run_module), fuse(Eagle3Head.guess)
 
     def reserve(self, scratch: int) -> HeadModel:
-        """The same head with buffers of its own, for so many tokens behind the longest text."""
+        """Return the head with its own buffers, for so many tokens after the longest text."""
         own, config = copy.copy(self), self.head.config
         own.slots = -(-(self._max_length + scratch) // SPLIT) * SPLIT
         shape = (1, config.key_heads, own.slots, config.head_dim)
@@ -52,9 +52,8 @@ class HeadModel:
         return own
 
     def read(self, ids: Tensor, features: Tensor, base: Tensor, live: int) -> tuple[Tensor, Tensor]:
-        """Read ids [T] beside features [T, H], behind `base` [1] others, all in `live` slots.
-
-        Returns the next features and what `guess` and the head's `score` read, [T, H].
+        """Run ids [T] with features [T, H] after `base` [1] others, all in `live` slots. Returns
+        the next features and the inputs of `guess` and the head's `score`, [T, H].
         """
         slots = base + torch.arange(len(ids), device=self.device)
         if self.captured:
@@ -65,10 +64,9 @@ class HeadModel:
     def read_level(
         self, ids: Tensor, features: Tensor, positions: Tensor, slots: Tensor, seen: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """The same for nodes of a tree at `positions` [T].
+        """Run nodes of a tree at `positions` [T].
 
-        Their keys and values go to `slots` [T]; `seen` [T, live] says which of the first `live`
-        slots each row reads.
+        Keys and values are written to `slots` [T]; `seen` [T, live] masks the first `live` slots.
         """
         attend = Masked(self._keys, self._values, slots, seen)
         return self._pass(ids, features, positions, attend)
@@ -83,14 +81,14 @@ class HeadModel:
         return following[0], normed[0]
 
     def guess(self, normed: Tensor) -> Tensor:
-        """The likeliest id of the target's vocabulary after each row [T, H]."""
+        """Return the top-1 id of the target's vocabulary for each row [T, H]."""
         return self._guess(self.head, normed)
 
 
 def head_footprint(head: Eagle3Head) -> Footprint:
-    """What a drafted token reads: the layer and the output, one row of the embeddings, the cache.
+    """Bytes read for a drafted token: layer, output layer, one row of the embeddings, and cache.
 
-    `fc` is read once a round and left out.
+    `fc` is read once a round and not included.
     """
     config, table = head.config, head.embed_tokens.weight
     parts = (*head.layers.parameters(), *head.norm.parameters(), head.lm_head.weight)

@@ -1,4 +1,4 @@
-"""Hidden states out of the middle of a target, as its passes go by."""
+"""Hidden states of inner layers of a target, captured by hooks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flybench.core.errors import FlybenchError
 
 
 class Taps:
-    """Holds what the layers before `indices` put out in the latest pass; none, if there are none.
+    """Holds the outputs of the layers before `indices` in the latest pass.
 
     Index i is the output of layer i − 1, as in transformers' `hidden_states` (but never normed).
 
@@ -51,5 +51,5 @@ class Taps:
 
 
 def joined(taps: Sequence[Tensor], rows: int) -> Tensor:
-    """The first `rows` of a pass's hidden states side by side: [rows, 3 · H]."""
+    """Concatenate the first `rows` of a pass's hidden states: [rows, 3 · H]."""
     return torch.cat([states[0, :rows] for states in taps], -1)

@@ -8,13 +8,13 @@ import torch
 from transformers import PreTrainedModel
 
 from flybench.engine.graph.capture import capture
-from flybench.engine.graph.forward import Rows, StaticForward
+from flybench.engine.graph.forward import PassOutput, StaticForward
 
 
 class GraphBench:
     """A cache of `context` tokens a text, and captured passes that all write behind them.
 
-    The cache holds zeros, which cost as much to read as anything.
+    The cache holds zeros, which cost as much to read as other values.
     """
 
     def __init__(
@@ -30,12 +30,12 @@ class GraphBench:
         self._base = torch.tensor([context], device=model.device)
         self._forward = StaticForward(model, vocab_size, context, batch, row_invariant)
 
-    def step(self, width: int) -> Callable[[], Rows]:
+    def step(self, width: int) -> Callable[[], PassOutput]:
         ids = torch.zeros(self._batch, width, dtype=torch.long, device=self._device)
         ahead = torch.arange(width, device=self._device)
 
-        def work() -> Rows:
-            return Rows.of(self._forward.logits(ids, self._base, self._base + ahead, width))
+        def work() -> PassOutput:
+            return PassOutput.of(self._forward.logits(ids, self._base, self._base + ahead, width))
 
         return capture(work, self._device)
 

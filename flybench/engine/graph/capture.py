@@ -1,4 +1,4 @@
-"""A computation on fixed buffers, recorded once and replayed with one launch."""
+"""Capture of a computation on static buffers, replayed with one launch."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Replay(Generic[T]):
-    """A recorded graph with what it must not outlive: its addresses are those of `work`'s tensors,
-    and of its `output`'s."""
+    """A captured graph with the tensors of `work` and `output`, whose addresses it uses."""
 
     graph: torch.cuda.CUDAGraph
     work: Callable[[], T]
@@ -27,16 +26,16 @@ class Replay(Generic[T]):
 
 
 def compiles(device: torch.device) -> bool:
-    """Whether work is compiled before it is captured: on CUDA, and nowhere else."""
+    """Return whether work is compiled before it is captured, which it is only on CUDA."""
     return device.type == "cuda"
 
 
 @torch.no_grad()
 def capture(work: Callable[[], T], device: torch.device) -> Callable[[], T]:
-    """`work` as one CUDA graph: each call replays it and returns the same output tensors, refilled.
+    """Capture `work` as a CUDA graph; each call replays it and refills the same output tensors.
 
-    `work` must read and write only tensors that stay where they are, and must not wait for the
-    device; it returns tensors in tuples. Elsewhere than on CUDA it runs as it is, with the same
+    `work` must use only tensors with static addresses, must not synchronise with the device, and
+    returns tensors in tuples. On other devices than CUDA it is called directly, with the same
     contract for its outputs.
     """
     return _captured(work, device) if device.type == "cuda" else _repeated(work)

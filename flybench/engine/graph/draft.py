@@ -1,4 +1,4 @@
-"""A whole draft of K tokens as one CUDA graph: its launch is paid for once."""
+"""A whole draft of K tokens as one CUDA graph, with a single launch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flybench.sampling import Sampling
 
 
 class Drafting(Protocol):
-    """What a captured draft needs of its `GraphModel`."""
+    """Interface of a `GraphModel` for a captured draft."""
 
     device: torch.device
     vocab_size: int
@@ -30,8 +30,8 @@ class Drafting(Protocol):
 
 
 class CapturedDraft:
-    """A `DraftPass` in one graph for each number of pending ids: one, or two after a draft that
-    was kept whole. Its randomness is drawn before it starts."""
+    """A `DraftPass` with one graph for each number of pending ids: one, or two after a draft that
+    was accepted whole. Random numbers are drawn before the replay."""
 
     def __init__(self, model: Drafting, count: int, sampling: Sampling) -> None:
         self._model = model
@@ -62,8 +62,10 @@ class CapturedDraft:
             slot = slots[step - 1, :1]
             logits = model.logits(chosen[-1][0], slot, slot, 1)
             chosen.append(self._choose(logits, step))
-        laws = [law for _, law in chosen if law is not None]
-        return torch.cat([token for token, _ in chosen]), torch.cat(laws) if laws else None
+        probs_by_step = [probs for _, probs in chosen if probs is not None]
+        return torch.cat([token for token, _ in chosen]), torch.cat(
+            probs_by_step
+        ) if probs_by_step else None
 
     def _choose(self, logits: Tensor, step: int) -> Drawn:
         if self._noise is None:

@@ -1,4 +1,4 @@
-"""A rewired model's forward pass over caches of fixed size: what decoding and costing share."""
+"""The forward pass of a rewired model over static caches, for decoding and benchmarks."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from flybench.engine.kernels.rows import row_statistics
 SPLIT = 128  # a cache is a whole number of the attention kernel's splits
 
 
-class Rows(NamedTuple):
-    """What a pass computes after each token it reads: fp32 logits [R, V] and their statistics.
+class PassOutput(NamedTuple):
+    """Outputs of a pass after each token that it reads: fp32 logits [R, V] and their statistics.
 
     `taps` are hidden states [1, R, H] of the layers that are tapped.
     """
@@ -29,12 +29,12 @@ class Rows(NamedTuple):
     taps: tuple[Tensor, ...] = ()
 
     @classmethod
-    def of(cls, logits: Tensor, taps: tuple[Tensor, ...] = ()) -> Rows:
-        """From logits [R, V] in the model's own type."""
+    def of(cls, logits: Tensor, taps: tuple[Tensor, ...] = ()) -> PassOutput:
+        """Compute the statistics of logits [R, V] in the model's dtype."""
         return cls(logits.float(), row_statistics(logits), taps)
 
     def view(self, nodes: int) -> TargetView:
-        """What the first rows say of a root and `nodes`."""
+        """Return the view of a root and `nodes` from the first rows."""
         rows = nodes + 1
         statistics = RowStatistics(*(part[:rows] for part in self.statistics))
         taps = partial(joined, self.taps, rows) if self.taps else None
@@ -69,10 +69,10 @@ class StaticForward:
         rows: int,
         ancestors: Tensor | None = None,
     ) -> Tensor:
-        """Logits [B · rows, V] after the last `rows` of ids [B, T], in the model's own type.
+        """Return logits [B · rows, V] after the last `rows` of ids [B, T], in the model's dtype.
 
-        `base` [1] slots are filled and the ids take those behind; they stand at `positions` [T],
-        which in a tree, whose paths are in `ancestors` [T, T], are others.
+        The ids are written after `base` [1] filled slots. `positions` [T] differ from their slots
+        in a tree, whose paths are `ancestors` [T, T].
         """
         self._cursor.base, self._cursor.ancestors = base, ancestors
         output = self._run(self._model, ids, positions, logits_to_keep=rows)
@@ -80,17 +80,17 @@ class StaticForward:
         return logits[:, : self._vocab_size]
 
     def read(self, ids: Tensor, base: Tensor, positions: Tensor) -> None:
-        """The same pass without logits: a part of a prompt, from which nothing is predicted."""
+        """Run the pass without logits, for a part of a prompt."""
         self._cursor.base, self._cursor.ancestors = base, None
         self._run(self._model.model, ids, positions)
 
     def caches(self) -> list[Tensor]:
-        """The keys and values of every layer [B, KV, L, D]."""
+        """Return the keys and values of every layer [B, KV, L, D]."""
         layers = [layer.forward.keywords["static"] for layer in self._model.model.layers]
         return [part for layer in layers for part in (layer.keys, layer.values)]
 
     def release(self) -> None:
-        """Let go of the caches: the model's layers hold them, so they get the smallest instead."""
+        """Release the caches by installing the smallest ones; the model's layers hold them."""
         install(self._model, self._cursor, SPLIT)
 
     def _run(self, model: Callable[..., Any], ids: Tensor, positions: Tensor, **more: Any) -> Any:

@@ -1,8 +1,8 @@
 """Transformers' own decoder layers, rewired for static shapes.
 
-Every layer keeps its module and forward pass. It is handed a cache of fixed size, attention that
-reads the live part of it, and projections of one input joined into one product. All layers run one
-compiled function, so that a model compiles once for each width of pass, however deep it is.
+Every layer keeps its module and forward pass. It gets a static cache, attention over the filled
+part of it, and fused projections. All layers run one compiled function: a model is compiled once
+for each width of pass, regardless of its depth.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COMPILED_VARIANTS = 4096
 
 @dataclass
 class Cursor:
-    """Where a pass writes: behind `base` [1] filled slots; `ancestors` [T, T] bool in a tree."""
+    """Positions that a pass writes, after `base` [1] filled slots; `ancestors` [T, T] for trees."""
 
     base: Tensor
     ancestors: Tensor | None = None
@@ -57,7 +57,7 @@ def static_attention(
     static: StaticLayer | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
-    """Transformers' attention interface over a `StaticLayer`, which knows what each row sees."""
+    """Implement transformers' attention interface over a `StaticLayer`, which holds the mask."""
     assert static is not None, "layers are called through `Step`, which passes their cache"
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     window, cap, cursor = sliding_window or 0, softcap or 0.0, static.cursor
@@ -69,7 +69,7 @@ ALL_ATTENTION_FUNCTIONS.register(ATTENTION, static_attention)
 
 
 def run_module(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-    """A module's own forward pass, whatever stands in its place on the instance."""
+    """Run the forward method of a module's class, even if the instance overrides it."""
     return type(module).forward(module, *args, **kwargs)
 
 
@@ -82,8 +82,8 @@ def install(
 ) -> None:
     """Rewire a loaded model in place, with a cache of `slots` tokens for each layer and text.
 
-    Once more gives a rewired model new caches; what was captured on the old ones keeps them, and
-    its products stay `row_invariant` or not.
+    A second call installs new caches; graphs captured on the old ones keep them, and
+    `row_invariant` does not change.
     """
     model.config._attn_implementation = ATTENTION
     compiled: Callable[..., Any] = run_module

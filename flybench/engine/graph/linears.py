@@ -1,4 +1,4 @@
-"""Linear layers for a handful of rows: a kernel of their own, and joined projections."""
+"""Linear layers for few rows: a skinny kernel, and joined projections."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flybench.engine.kernels.linear import linear
 PROJECTIONS = (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj"))
 
 
-class ThinLinear(nn.Module):
+class SkinnyLinear(nn.Module):
     """`nn.Linear` through the kernel for few rows, sharing the tensors of the original."""
 
     def __init__(self, linear: nn.Linear, row_invariant: bool) -> None:
@@ -42,12 +42,12 @@ class Joined(nn.Module):
 class Part(nn.Module):
     """One projection's columns of a `Joined` product, which its first part computes.
 
-    Transformers' modules call the parts in order and with the same input; the last one lets go.
+    Transformers' modules call the parts in order with the same input; the last one releases it.
     """
 
     def __init__(self, joined: Joined, start: int, size: int) -> None:
         super().__init__()
-        # In a list, so that the shared module is nobody's child and is not saved or moved twice.
+        # In a list: a shared submodule would be saved and moved twice.
         self._joined = [joined]
         self._start, self._size = start, size
 
@@ -75,7 +75,7 @@ def rewire_linears(model: nn.Module, row_invariant: bool = True) -> None:
                 _join(module, names, parts, row_invariant)  # type: ignore[arg-type]
         for name, child in list(module.named_children()):
             if _plain(child):
-                setattr(module, name, ThinLinear(child, row_invariant))
+                setattr(module, name, SkinnyLinear(child, row_invariant))
 
 
 def _plain(module: Any) -> TypeGuard[nn.Linear]:

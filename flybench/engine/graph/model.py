@@ -15,7 +15,7 @@ from flybench.engine.base import DraftPass, Drawn, ReadPass, upload
 from flybench.engine.eagle3.taps import Taps, joined
 from flybench.engine.graph.capture import capture
 from flybench.engine.graph.draft import CapturedDraft
-from flybench.engine.graph.forward import SPLIT, Rows, StaticForward
+from flybench.engine.graph.forward import SPLIT, PassOutput, StaticForward
 from flybench.engine.kernels.compact import Compaction
 from flybench.sampling import Sampling
 
@@ -27,9 +27,8 @@ PROMPT_WIDTHS = (4 * SPLIT, SPLIT)
 class GraphModel:
     """A transformers model with a static cache of `max_length` tokens and more (batch 1).
 
-    It rewires `model` in place. Where `ranks` of them share the model, each reads what rank 0 does.
-    Unless `row_invariant`, a token read alone takes faster products than one read with others. It
-    is tapped at `taps`.
+    `model` is rewired in place. With several `ranks`, all follow rank 0. Unless `row_invariant`, a
+    single token uses faster products than several. The model is tapped at `taps`.
     """
 
     def __init__(
@@ -54,7 +53,7 @@ class GraphModel:
         if self.device.type == "cuda":
             self._outbox = self._outbox.pin_memory()
         self._length = 0
-        self._passes: dict[int, Callable[[], Rows]] = {}
+        self._passes: dict[int, Callable[[], PassOutput]] = {}
         self._drafting: dict[tuple[int, Sampling], DraftPass] = {}
         self._prompts = {
             width: capture(partial(self._read_prompt, width), self.device)
@@ -85,7 +84,7 @@ class GraphModel:
             self._length += len(piece)
 
     def prompt_taps(self) -> Tensor | None:
-        """What the taps gave for the latest prompt [T, 3 · H]; None if there are none."""
+        """Tapped hidden states of the latest prompt [T, 3 · H]; None if there are no taps."""
         taps = self._taps.latest
         return torch.cat([joined(taps, 0), *self._prompt_taps]) if taps else None
 
@@ -96,53 +95,53 @@ class GraphModel:
                 tokens -= width
 
     def load(self, ids: Sequence[int], width: int) -> None:
-        """Hand `ids` to the next pass, which is `width` wide; nothing waits."""
+        """Copy `ids` to the input of the next pass of `width` tokens, without synchronisation."""
         self._check_room(width)
         count = 1 + len(ids)
         self._outbox.numpy()[:count] = [self._length, *ids]
         self.inbox[:count].copy_(self._outbox[:count], non_blocking=True)
 
     def advance(self, tokens: int) -> None:
-        """Count tokens that a pass has put into the cache."""
+        """Advance the length by the tokens that a pass has cached."""
         self._length += tokens
 
-    def pass_of(self, width: int) -> Callable[[], Rows]:
-        """The program that reads `width` ids of the inbox and says what follows each of them."""
+    def pass_of(self, width: int) -> Callable[[], PassOutput]:
+        """Return the captured pass over `width` ids of the inbox."""
         if width not in self._passes:
             self._passes[width] = capture(partial(self.read_inbox, width), self.device)
         return self._passes[width]
 
-    def read_inbox(self, width: int) -> Rows:
-        """What `pass_of` captures."""
+    def read_inbox(self, width: int) -> PassOutput:
+        """Run the pass that `pass_of` captures."""
         if self.ranks > 1:
             dist.broadcast(self.inbox, src=0)
         base = self.inbox[:1]
         slots = base + torch.arange(width, device=self.device)
         logits = self.logits(self.inbox[1 : 1 + width], base, slots, width)
-        return Rows.of(logits, self._taps.latest)
+        return PassOutput.of(logits, self._taps.latest)
 
-    def tree_pass(self, ancestors: Tensor) -> Callable[[], Rows]:
-        """The same for a root and nodes whose paths are in `ancestors` [T, T] when it runs."""
+    def tree_pass(self, ancestors: Tensor) -> Callable[[], PassOutput]:
+        """Return the captured pass over a root and nodes with the paths `ancestors` [T, T]."""
         width = len(ancestors)
 
-        def read() -> Rows:
+        def read() -> PassOutput:
             if self.ranks > 1:
                 dist.broadcast(self.inbox, src=0)
                 dist.broadcast(ancestors.view(torch.uint8), src=0)
             base, ids = self.inbox[:1], self.inbox[None, 1 : 1 + width]
             positions = base + ancestors.sum(1) - 1
             logits = self._forward.logits(ids, base, positions, width, ancestors)
-            return Rows.of(logits, self._taps.latest)
+            return PassOutput.of(logits, self._taps.latest)
 
         return capture(read, self.device)
 
     def compaction(self, nodes: Tensor) -> Callable[[], object]:
-        """A program that moves the nodes of the latest tree that `nodes` [W] names to its front."""
+        """Return a program that moves the nodes `nodes` [W] of the latest tree to its front."""
         move = Compaction(self._forward.caches())
         return capture(lambda: move(self.inbox[:1] + 1, nodes), self.device)
 
     def _read_prompt(self, width: int) -> tuple[Tensor, ...]:
-        # Every rank is given the prompt, so that nothing needs to be sent.
+        # Every rank has the prompt, and nothing needs to be sent.
         slots = self.inbox[:1] + torch.arange(width, device=self.device)
         self._forward.read(self.inbox[None, 1 : 1 + width], self.inbox[:1], slots)
         return self._taps.latest
@@ -171,7 +170,7 @@ class GraphModel:
         return self._drafting[key]
 
     def logits(self, ids: Tensor, base: Tensor, slots: Tensor, rows: int) -> Tensor:
-        """Logits [rows, V] of the last of `ids` [T], in the model's own type."""
+        """Return logits [rows, V] of the last of `ids` [T], in the model's dtype."""
         return self._forward.logits(ids[None], base, slots, rows)
 
     def _check_room(self, tokens: int) -> None:

@@ -1,10 +1,10 @@
-"""Compiled reductions that add up a row in one order, however many rows a pass has.
+"""Compiled reductions with the same order of additions for any number of rows.
 
 Inductor lays a reduction out by its number of rows. One that loops over a row of 1,025 to 2,048
 values takes two rows at a time where there are two; one that holds a row of fewer than 256 values
-at once is tuned for each number of rows. Both orders differ from that of a row alone, and in bf16
-that is enough for a verified token to part from AR's. Here rows of 256 values and more are held at
-once, one to a program, and shorter ones are looped over, two to a program from two on, however many
+at once is tuned for each number of rows. Both orders differ from that of a single row, and in bf16
+that can make a verified token differ from AR's. Here rows of 256 values and more are held at once,
+one to a program, and shorter ones are looped over, two to a program from two on, however many
 (torch 2.11 and 2.13, read in `torch/_inductor/runtime/triton_heuristics.py`).
 """
 
@@ -22,17 +22,17 @@ HELD = (256, 16_384)  # values of a row that one program holds at once, at least
 
 
 class RowInvariantReductions(InductorChoices):
-    """Inductor's choices, but for reductions along contiguous rows of a known length."""
+    """Inductor's choices except for reductions along contiguous rows of a known length."""
 
     def uuid(self) -> str:
-        """What tells its kernels from others in Inductor's cache."""
+        """Key that separates its kernels from others in Inductor's cache."""
         return f"flybench row-invariant reductions {HELD}"
 
     @staticmethod
     def should_use_persistent_reduction(
         features: SIMDKernelFeatures, cooperative_reduction: bool
     ) -> bool:
-        """Whether a program holds its rows at once, instead of looping over them."""
+        """Return whether a program holds its rows at once instead of looping over them."""
         if features.get_reduction_hint() is not ReductionHint.INNER or cooperative_reduction:
             own = InductorChoices.should_use_persistent_reduction
             return own(features, cooperative_reduction)
@@ -44,7 +44,7 @@ class RowInvariantReductions(InductorChoices):
 
 
 def use_row_invariant_reductions() -> None:
-    """Make the choice for everything that this process compiles from here on."""
+    """Use these choices for everything that this process compiles from now on."""
     # Inductor asks the handler; the setting makes its cache of compiled code know of it.
     config.inductor_choices_class = RowInvariantReductions
     V.set_choices_handler(RowInvariantReductions())

@@ -1,8 +1,8 @@
 """Tensor parallelism by transformers' own plan: each rank holds a part of every linear layer.
 
-The plan names the layers that are split by columns (their outputs stay apart), by rows (their
-outputs are summed) or by columns with the outputs gathered. A model comes here loaded by
-transformers in shards, whole, or without data; it leaves with plain layers of this rank's sizes.
+The plan names the layers that are split by columns, by rows (with summed outputs) or by columns
+with gathered outputs. A model is loaded by transformers in shards, whole, or without data; sharding
+turns its layers into plain layers of this rank's sizes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def sum_ranks(x: Tensor) -> None:
 
 @torch.library.custom_op("flybench::gather_ranks", mutates_args=())
 def gather_ranks(x: Tensor, ranks: int) -> Tensor:
-    """x [..., C] of every rank side by side: [..., ranks · C]."""
+    """Concatenate x [..., C] of all ranks: [..., ranks · C]."""
     parts = x.new_empty(ranks * x.shape[0], *x.shape[1:])
     dist.all_gather_into_tensor(parts, x.contiguous())
     return parts.unflatten(0, (ranks, -1)).movedim(0, -2).flatten(-2)
@@ -44,7 +44,7 @@ def _(x: Tensor, ranks: int) -> Tensor:
 
 
 class Summed(nn.Module):
-    """A linear layer split by rows: each rank adds its part, the bias comes once."""
+    """A linear layer split by rows: the parts of the ranks are summed, the bias is added once."""
 
     def __init__(self, part: nn.Linear, bias: nn.Parameter | None) -> None:
         super().__init__()
@@ -69,12 +69,12 @@ class Gathered(nn.Module):
 
 
 def shard(model: PreTrainedModel) -> PreTrainedModel:
-    """Leave this rank's part of every layer that the model's plan splits.
+    """Replace every layer that the model's plan splits by this rank's part.
 
     The model's configuration then counts the heads of this rank.
 
     Raises:
-        FlybenchError: the plan splits a layer in a way that is not known here.
+        FlybenchError: the plan splits a layer in a way that is not supported.
     """
     plan = model.tp_plan
     for name, module in list(model.named_modules()):
@@ -124,7 +124,7 @@ def _whole(tensor: Tensor) -> Tensor:
 
 
 def _local(tensor: Tensor, axis: int) -> Tensor:
-    """This rank's part of a tensor that transformers has split already, or that is still whole."""
+    """Return this rank's part of a tensor, which transformers may have split already."""
     if isinstance(tensor, DTensor):
         return tensor.to_local()
     if tensor.shape[axis] % world_size():

@@ -1,4 +1,4 @@
-"""What the graph engine serves, decided from a model's configuration alone."""
+"""Models that the graph engine supports, decided from the configuration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ MOVING_ROPES = {"dynamic", "longrope"}
 
 
 def refusal(config: PretrainedConfig) -> str | None:
-    """Why the graph engine cannot run this model, as the end of a sentence; None if it can."""
+    """Return the reason why the graph engine cannot run this model, as the end of a sentence; None
+    if it can."""
     if config.model_type not in FAMILIES:
         return f"it serves {', '.join(FAMILIES)}, and this model is of type {config.model_type}"
     strange = set(getattr(config, "layer_types", None) or []) - LAYERS
@@ -28,7 +29,7 @@ def refusal(config: PretrainedConfig) -> str | None:
 
 
 def _rope_types(parameters: Any) -> set[str]:
-    """Every `rope_type` in parameters that may be one group or one a layer type."""
+    """Yield every `rope_type` in the parameters, of one group or of one for each layer type."""
     if not isinstance(parameters, dict):
         return set()
     groups = [parameters, *(group for group in parameters.values() if isinstance(group, dict))]
@@ -36,7 +37,7 @@ def _rope_types(parameters: Any) -> set[str]:
 
 
 def windowed(config: PretrainedConfig) -> bool:
-    """Whether some layers see only the latest part of a text."""
+    """Return whether some layers have a sliding window."""
     text = config.get_text_config()
     kinds = getattr(text, "layer_types", None) or []
     return bool(getattr(text, "sliding_window", None)) and set(kinds) != {"full_attention"}

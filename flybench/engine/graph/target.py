@@ -1,4 +1,4 @@
-"""The target of a decode loop on the graph engine: scoring and the verdict are one launch each."""
+"""The target of a decode loop on the graph engine; scoring and the verdict take one launch each."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from torch import Tensor
 
 from flybench.core.drafts import Draft, TargetView
 from flybench.core.verdicts import Verdict
-from flybench.engine.base import Judge
+from flybench.engine.base import RoundVerifier
 from flybench.engine.graph.capture import capture, compiles
 from flybench.engine.graph.model import GraphModel
 from flybench.engine.graph.tree import TreePass
 from flybench.sampling import Sampling
 
 GREEDY = Sampling()
-# A verdict's accepted, path, next token and fates; no opinions, which are packed; traces; packed.
+# A verdict's accepted, path, next token, outcomes, traces, and all of them packed; the target
+# statistics (None) are only in the packed part.
 Parts = tuple[Tensor, Tensor, Tensor, Tensor, None, Tensor | None, Tensor]
 
 
 class GraphTarget:
-    """Scores drafts in passes of two widths: one token, and the root with a draft of full length.
+    """A target that scores drafts in passes of two widths: one token, and the root with a full
+    draft.
 
-    A shorter draft is padded with whatever the inbox held: the cache forgets it, the view omits it.
-    Trees, of `tree` nodes, are wider than chains.
+    A shorter draft is padded; the cache and the view drop the padding. Trees, of `tree` nodes, are
+    wider than chains.
     """
 
     def __init__(self, model: GraphModel, chain: int = 0, tree: int = 0) -> None:
@@ -39,13 +41,13 @@ class GraphTarget:
         self._branched = False
 
     def prepare(
-        self, judge: Judge, k: int, sampling: Sampling, tree: bool = False
-    ) -> tuple[GraphTarget, Judge]:
+        self, verifier: RoundVerifier, k: int, sampling: Sampling, tree: bool = False
+    ) -> tuple[GraphTarget, RoundVerifier]:
         own = GraphTarget(self._model, **{"tree" if tree else "chain": k})
         if sampling.greedy:
-            return own, CapturedJudge(judge, self._model, own._views, own._tree)
+            return own, CapturedVerifier(verifier, self._model, own._views, own._tree)
         # A draw needs fresh noise, which comes from a generator that no graph knows.
-        return own, judge if self._model.ranks == 1 else AgreedJudge(judge)
+        return own, verifier if self._model.ranks == 1 else SyncedVerifier(verifier)
 
     def prefill(self, ids: Sequence[int]) -> Tensor | None:
         self._model.prefill(ids)
@@ -72,24 +74,28 @@ class GraphTarget:
         return self._widest if nodes else 1
 
     def _view(self, nodes: int) -> TargetView:
-        """The first rows of a pass, which stand in the same place after each replay."""
+        """Return the first rows of a pass, whose addresses are the same after each replay."""
         return self._model.pass_of(self._width(nodes))().view(nodes)
 
 
-class CapturedJudge:
+class CapturedVerifier:
     """A greedy verifier and the packing of its verdict, one graph for each length of draft.
 
-    A rule is a few dozen operations on a few numbers each. For the empty and the full draft, which
-    are most of all drafts, they are compiled into fewer before they are captured.
+    A rule is a few dozen small operations. For empty and full drafts, which are the most frequent,
+    they are compiled before they are captured.
     """
 
     def __init__(
-        self, judge: Judge, model: GraphModel, views: dict[int, TargetView], tree: TreePass | None
+        self,
+        verifier: RoundVerifier,
+        model: GraphModel,
+        views: dict[int, TargetView],
+        tree: TreePass | None,
     ) -> None:
         inbox = model.inbox
 
         def decide(draft: Draft, view: TargetView) -> Parts:
-            found = judge.judge(draft, view, GREEDY, None)
+            found = verifier.judge(draft, view, GREEDY, None)
             return (
                 found.accepted,
                 found.path,
@@ -130,11 +136,11 @@ class CapturedJudge:
         return Verdict(*(self._on_tree if draft.branches else self._programs[len(draft)])())
 
 
-class AgreedJudge:
+class SyncedVerifier:
     """A verifier whose verdict every rank takes from rank 0."""
 
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
+    def __init__(self, verifier: RoundVerifier) -> None:
+        self._verifier = verifier
 
     def judge(
         self,
@@ -143,7 +149,7 @@ class AgreedJudge:
         sampling: Sampling,
         generator: torch.Generator | None,
     ) -> Verdict:
-        verdict = self._judge.judge(draft, view, sampling, generator)
+        verdict = self._verifier.judge(draft, view, sampling, generator)
         packed = verdict.pack(draft, view)
         dist.broadcast(packed, src=0)
         return replace(verdict, packed=packed)

@@ -1,4 +1,4 @@
-"""Trees on the graph engine: scoring one is a graph, keeping a path of it another."""
+"""Trees on the graph engine: scoring a tree and keeping a path are one graph each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flybench.engine.graph.model import GraphModel
 
 
 class TreePass:
-    """For trees of `nodes`. `draft` and `view` stand in the same place after each replay."""
+    """A pass for trees of `nodes`; the addresses of `draft` and `view` are static."""
 
     def __init__(self, model: GraphModel, nodes: int) -> None:
         self._model = model
@@ -38,7 +38,7 @@ class TreePass:
         return self.view
 
     def keep(self, path: Sequence[int]) -> None:
-        """Put the nodes of `path` where a chain would have put them."""
+        """Compact the nodes of `path` in the cache."""
         if list(path) != list(range(len(path))):
             self._moves[: len(path)] = upload(path, self._model.device)
             self._compact()

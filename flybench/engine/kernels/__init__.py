@@ -1,8 +1,8 @@
-"""The operations that decide a decode step's time, each written twice.
+"""Operations that dominate the time of a decode step, each implemented twice.
 
-A plain PyTorch version says what is meant and runs anywhere; a Triton version runs on CUDA. Both
-stand behind one `torch.library` operator, so that `torch.compile` sees one node. Every row of the
-output is computed alone, in an order that does not depend on how many rows come with it: verifying
-16 tokens gives each of them the bits that decoding them one by one would give. Only where nobody
-relies on that, in draft models, may a single row take a product of its own.
+A PyTorch version is the reference and runs anywhere; a Triton version runs on CUDA. Both implement
+one `torch.library` operator, which is a single node for `torch.compile`. Every row of the output is
+computed in an order that does not depend on the number of rows: verifying 16 tokens gives each of
+them the same bits as decoding them one by one. Only draft models may use another product for a
+single row.
 """

@@ -1,7 +1,7 @@
-"""Attention of a few new tokens over a static cache, which it also writes them into.
+"""Attention of a few new tokens over a static cache, including the update of the cache.
 
-The cache is longer than the text. `base`, a tensor on the device, says how many slots are filled;
-the new tokens go to the slots behind, and only the live part is read.
+The cache is longer than the text. `base`, a tensor on the device, is the number of filled slots;
+the new tokens are written after them, and only the filled part is read.
 """
 
 from __future__ import annotations
@@ -81,11 +81,11 @@ def _(
 def masked_attention(
     query: Tensor, keys: Tensor, values: Tensor, seen: Tensor, scale: float, softcap: float
 ) -> Tensor:
-    """Attention in full, with fp32 scores: seen [T, L] bool → [B, T, H, D]."""
+    """Attention with a full mask and fp32 scores: seen [T, L] bool → [B, T, H, D]."""
     groups = query.shape[1] // keys.shape[1]
     keys, values = (x.repeat_interleave(groups, 1).float() for x in (keys, values))
     scores = query.float() @ keys.transpose(2, 3) * scale
     if softcap:
         scores = softcap * torch.tanh(scores / softcap)
-    law = scores.masked_fill(~seen, float("-inf")).softmax(-1)
-    return (law @ values).to(query.dtype).transpose(1, 2).contiguous()
+    weights = scores.masked_fill(~seen, float("-inf")).softmax(-1)
+    return (weights @ values).to(query.dtype).transpose(1, 2).contiguous()

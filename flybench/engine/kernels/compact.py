@@ -1,4 +1,4 @@
-"""Moving the kept nodes of a tree together, in the caches of all layers at once."""
+"""Compaction of the kept nodes of a tree, in the caches of all layers at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class Compaction:
-    """Works on caches [B, KV, L, D], which stay where they are."""
+    """Compaction of caches [B, KV, L, D] with static addresses."""
 
     def __init__(self, caches: Sequence[Tensor]) -> None:
         self._caches = caches

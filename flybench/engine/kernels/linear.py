@@ -25,11 +25,11 @@ def linear(
         return F.linear(x, weight, bias)
     if rows == 1 and not row_invariant:
         return torch.ops.flybench.single_row_linear(x, weight, bias)
-    return torch.ops.flybench.thin_linear(x, weight, bias)
+    return torch.ops.flybench.skinny_linear(x, weight, bias)
 
 
-@torch.library.custom_op("flybench::thin_linear", mutates_args=())
-def thin_linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+@torch.library.custom_op("flybench::skinny_linear", mutates_args=())
+def skinny_linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """`linear` for at most `MAX_ROWS` rows."""
     return F.linear(x, weight, bias)
 
@@ -40,13 +40,13 @@ def single_row_linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return F.linear(x, weight, bias)
 
 
-@thin_linear.register_fake
+@skinny_linear.register_fake
 @single_row_linear.register_fake
 def _(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return x.new_empty(*x.shape[:-1], weight.shape[0])
 
 
-@thin_linear.register_kernel("cuda")
+@skinny_linear.register_kernel("cuda")
 def _(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     from flybench.engine.kernels.cuda.linear import launch
 

@@ -10,12 +10,13 @@ from pathlib import Path
 
 
 def cache_root() -> Path:
-    """flybench's cache folder."""
+    """Return flybench's cache folder."""
     return Path(os.environ.get("FLYBENCH_CACHE", "~/.cache/flybench")).expanduser()
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 of a file; remembered by path, size and time, so that large files are read once."""
+    """Return the SHA-256 of a file; cached by path, size and time, since large files are slow to
+    read."""
     # The hub's cache names its large blobs by their SHA-256.
     blob = path.resolve().name
     if len(blob) == 64 and not set(blob) - set("0123456789abcdef"):
@@ -39,7 +40,7 @@ def _read_json(path: Path) -> dict[str, str]:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a file of the cache in one step, so that no other process sees half of it."""
+    """Write a file of the cache atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as stream:
         stream.write(text)

@@ -1,6 +1,6 @@
 """The safetensors copy of a GGUF file, made on first use.
 
-It lies in flybench's cache, keyed by the file's hash: reading GGUF takes seconds to minutes,
+It is kept in flybench's cache, keyed by the file's hash: reading GGUF takes seconds to minutes,
 reading the copy a fraction of a second.
 """
 
@@ -21,15 +21,15 @@ from flybench.engine.loading.cache import cache_root, file_sha256
 
 log = logging.getLogger(__name__)
 
-# Raised whenever the copy that `converted` writes changes, so that old copies are not read.
+# Version of the copies that `converted` writes; older copies are not read.
 CONVERSION = 1
 
 
 def converted(gguf: Path) -> Path:
     """The safetensors copy of a GGUF file, made on first use.
 
-    It is written beside its final place and renamed in one step, so that a second process sees
-    either nothing or all of it.
+    It is written to a temporary folder and renamed atomically: other processes see the complete
+    copy or none.
     """
     folder = cache_root() / "models" / f"{file_sha256(gguf)[:32]}-v{CONVERSION}"
     if folder.is_dir():
@@ -59,7 +59,7 @@ def converted(gguf: Path) -> Path:
 
 
 def _clear(models: Path) -> None:
-    """Remove what conversions left that were killed; no conversion takes a day."""
+    """Remove the leftovers of killed conversions, which are older than a day."""
     for left in models.glob(".partial-*"):
         if time.time() - left.stat().st_mtime > 24 * 3600:
             shutil.rmtree(left, ignore_errors=True)
@@ -88,8 +88,8 @@ def _convert(gguf: Path, folder: Path) -> None:
 
 @contextmanager
 def _parsed_once() -> Iterator[None]:
-    """Keep what transformers asks of gguf again and again, and what takes half of a conversion: a
-    file's header for tokenizer, config and weights, and the tensors' names for every module."""
+    """Cache what transformers requests from gguf repeatedly: a file's header for tokenizer, config
+    and weights, and the names of tensors for every module. This takes half of a conversion."""
     import gguf
 
     asked = {name: getattr(gguf, name) for name in ("GGUFReader", "get_tensor_name_map")}

@@ -1,4 +1,4 @@
-"""What is known of a model before its weights are loaded: tokenizer, limits, types, files."""
+"""Description of a model before its weights are loaded: tokenizer, limits, types, files."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from transformers import (
 
 from flybench.config import ModelConfig, ModelRef
 from flybench.core.errors import FlybenchError
-from flybench.engine.drafters.borrowed import OwnLayers, borrows, read_layers
 from flybench.engine.drafters.layer_skip import kept_layers
-from flybench.engine.drafters.trimmed import frequent_ids
+from flybench.engine.drafters.shared_embeddings import DraftLayers, read_layers, shares_embeddings
+from flybench.engine.drafters.vocabulary_trim import frequent_ids
 from flybench.engine.graph.support import refusal, windowed
 from flybench.engine.loading.pairing import check_same_tokens, shared_vocab_size
 from flybench.engine.loading.quantised import quantisation
@@ -31,11 +31,11 @@ from flybench.engine.loading.source import Source, fingerprint, local_folder, lo
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What is known of a model before its weights are loaded.
+    """Description of a model before its weights are loaded.
 
-    `graph_refusal` says why the graph engine cannot run it, None if it can; `key_heads` is how many
-    parts its attention can be split into; `quantisation` how its weights are stored, if in fewer
-    bits; `own_layers` what a draft has that borrows the rest from its target.
+    `graph_refusal` is the reason why the graph engine cannot run it, None if it can; `key_heads`
+    the number of parts that its attention can be split into; `quantisation` the format of quantised
+    weights; `draft_layers` the layers of a draft that shares its target's embeddings.
     """
 
     ref: ModelRef
@@ -50,13 +50,13 @@ class ModelInfo:
     windowed: bool
     key_heads: int
     quantisation: str | None
-    own_layers: OwnLayers | None = None
+    draft_layers: DraftLayers | None = None
 
     @property
     def draft_ids(self) -> torch.Tensor | None:
-        """The ids that a trimmed draft model scores [V_d]; None for all."""
-        if self.own_layers is not None:
-            return self.own_layers.scored(self.ref.vocab_trim)
+        """Ids that a draft model with a trimmed vocabulary scores [V_d]; None for all."""
+        if self.draft_layers is not None:
+            return self.draft_layers.scored(self.ref.vocab_trim)
         if self.ref.vocab_trim is None:
             return None
         return frequent_ids(self.tokenizer, self.ref.vocab_trim, self.vocab_size)
@@ -69,7 +69,7 @@ DescribePair = Callable[[ModelConfig, bool], PairInfo]
 
 
 def describe(ref: ModelRef) -> ModelInfo:
-    """Everything but the weights.
+    """Describe a model without loading its weights.
 
     Raises:
         FlybenchError: the model cannot be found or fetched, or it knows no end-of-sequence id.
@@ -82,7 +82,7 @@ def describe(ref: ModelRef) -> ModelInfo:
         generation: GenerationConfig | None = model.generation_config
     else:
         folder = local_folder(source)
-        if borrows(folder):
+        if shares_embeddings(folder):
             raise FlybenchError(
                 f"{ref.path} is a draft that borrows its target's embeddings, and no model: set "
                 "model.draft.path to it."
@@ -118,7 +118,7 @@ def describe(ref: ModelRef) -> ModelInfo:
 def describe_pair(
     config: ModelConfig, with_draft: bool, describe: Callable[[ModelRef], ModelInfo] = describe
 ) -> PairInfo:
-    """Both models' descriptions and the number of ids that they share.
+    """Describe both models, and return the size of their shared vocabulary as well.
 
     Raises:
         FlybenchError: the two tokenizers differ.
@@ -126,35 +126,38 @@ def describe_pair(
     target = describe(config.target)
     if not with_draft or config.draft is None:
         return target, None, shared_vocab_size(target.tokenizer, target.vocab_size)
-    draft = _borrower(config.draft, target) or describe(config.draft)
+    draft = _draft_of_target(config.draft, target) or describe(config.draft)
     check_same_tokens(target.tokenizer, draft.tokenizer)
     sizes = (target.vocab_size, draft.vocab_size)
     return target, draft, shared_vocab_size(target.tokenizer, *sizes)
 
 
 def describing_once() -> DescribePair:
-    """`describe_pair` for many runs: what can be read is read once, and a pair compared once."""
+    """Return a `describe_pair` for many runs that reads each model once and compares each pair
+    once."""
     return lru_cache(None)(partial(describe_pair, describe=lru_cache(None)(describe)))
 
 
-def _borrower(ref: ModelRef, target: ModelInfo) -> ModelInfo | None:
-    """A draft that borrows from `target`, which it is like in all but its layers."""
-    own = borrowed_layers(ref)
+def _draft_of_target(ref: ModelRef, target: ModelInfo) -> ModelInfo | None:
+    """Describe a draft that shares the embeddings of `target`, and all but its layers."""
+    own = find_draft_layers(ref)
     if own is None:
         return None
     source = locate(ref)
     files = fingerprint(source)
-    return replace(target, ref=ref, source=source, files=files, quantisation=None, own_layers=own)
+    return replace(target, ref=ref, source=source, files=files, quantisation=None, draft_layers=own)
 
 
-def borrowed_layers(ref: ModelRef) -> OwnLayers | None:
-    """What a draft brings that borrows the rest from its target; None for any other model.
+def find_draft_layers(ref: ModelRef) -> DraftLayers | None:
+    """Return the layers of a draft that shares its target's embeddings; None for other models.
 
     Raises:
         FlybenchError: it is damaged, or asked for what only a whole model can be.
     """
     source = locate(ref)
-    if source.kind not in ("hub", "folder") or not borrows(folder := local_folder(source)):
+    if source.kind not in ("hub", "folder") or not shares_embeddings(
+        folder := local_folder(source)
+    ):
         return None
     for name in ("skip_layers", "quantize"):
         if getattr(ref, name) is not None:
@@ -166,7 +169,7 @@ def borrowed_layers(ref: ModelRef) -> OwnLayers | None:
 
 
 def read_with(kind: Any, ref: ModelRef, folder: Path, **options: Any) -> Any:
-    """What `kind` reads from a folder.
+    """Read the object of `kind` from a folder.
 
     Raises:
         FlybenchError: a file is missing or damaged, or the model needs code of its own.
@@ -189,7 +192,7 @@ def _eos_ids(
     config: PretrainedConfig,
     generation: GenerationConfig | None,
 ) -> frozenset[int]:
-    """Every id that ends an answer: those of the generation config and the tokenizer's own."""
+    """Return every id that ends an answer: those of the generation config and of the tokenizer."""
     found = generation.eos_token_id if generation is not None else config.eos_token_id
     listed = found if isinstance(found, list) else [found]
     ids = {i for i in (*listed, tokenizer.eos_token_id) if isinstance(i, int)}
@@ -202,7 +205,7 @@ def _eos_ids(
 
 
 def _stored_dtype(source: Source, config: PretrainedConfig) -> torch.dtype:
-    """The dtype that `auto` means on a GPU. Dequantised GGUF weights carry no more than bf16."""
+    """Return the dtype for `auto` on a GPU; dequantised GGUF weights have the precision of bf16."""
     stored = getattr(config, "dtype", None) or torch.bfloat16
     if isinstance(stored, str):
         stored = getattr(torch, stored)

@@ -1,4 +1,4 @@
-"""Loads the weights of a described pair onto an engine."""
+"""Load the weights of a described pair onto an engine."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from flybench.config import EngineConfig
 from flybench.core.errors import FlybenchError
 from flybench.engine.base import CachedModel, Target
 from flybench.engine.cost.footprint import Footprint, footprint
-from flybench.engine.drafters.borrowed import borrow
 from flybench.engine.drafters.layer_skip import same_weights, without_layers
-from flybench.engine.drafters.trimmed import trim_output
+from flybench.engine.drafters.shared_embeddings import attach_layers
+from flybench.engine.drafters.vocabulary_trim import trim_output
 from flybench.engine.eager.model import EagerModel, EagerTarget
 from flybench.engine.eagle3.checkpoint import HeadSource, load_head
 from flybench.engine.eagle3.model import HeadModel, head_footprint
@@ -33,10 +33,10 @@ from flybench.engine.loading.source import local_folder
 
 
 @dataclass(frozen=True)
-class Pair:
-    """A loaded pair with what each model reads for a token.
+class LoadedPair:
+    """A loaded pair with the footprint of each model.
 
-    `draft` and its footprint are None where the method needs neither a draft model nor a head.
+    `draft` and its footprint are None if the method needs neither a draft model nor a head.
     `draft_ids` are the ids that it may propose, None for all.
     """
 
@@ -55,10 +55,10 @@ def load_pair(
     engine: EngineConfig,
     max_length: int,
     head_source: HeadSource | None = None,
-) -> Pair:
+) -> LoadedPair:
     """Load the weights of a described pair for texts of up to `max_length` tokens.
 
-    A head takes the place of the draft model, and the target is tapped for it.
+    A head replaces the draft model, and the target is tapped for it.
     """
 
     models = load_models(target, draft, partial(load_model, engine=engine), engine.tp)
@@ -69,11 +69,11 @@ def load_pair(
         on_target, _ = on_engine(models[:1], vocab_size, engine, max_length, head.config.taps)
         drafting, reads = HeadModel(head, max_length, engine.kind == "graph"), head_footprint(head)
         dtype, ids = models[0].dtype, head.draft_ids
-        return Pair(on_target, drafting, dtype, footprints[0], reads, ids)
+        return LoadedPair(on_target, drafting, dtype, footprints[0], reads, ids)
     on_target, on_draft = on_engine(models, vocab_size, engine, max_length)
     small = None if draft is None else footprints[1]
     draft_ids = None if draft is None else draft.draft_ids
-    return Pair(on_target, on_draft, models[0].dtype, footprints[0], small, draft_ids)
+    return LoadedPair(on_target, on_draft, models[0].dtype, footprints[0], small, draft_ids)
 
 
 Info = TypeVar("Info", bound=Described, contravariant=True)
@@ -92,9 +92,9 @@ class Load(Protocol[Info]):
 def load_models(
     target: Info, draft: Info | None, load: Load[Info], ranks: int = 1
 ) -> list[PreTrainedModel]:
-    """The target, and the draft if there is one, on the same tensors if it is the same model.
+    """Load the target and the draft, if any; they share tensors if they are the same model.
 
-    Several `ranks` have a part of the target each, and a whole draft each.
+    With several `ranks`, each loads a part of the target and the whole draft.
     """
     whole = load(target, sharded=ranks > 1)
     models = [_cut(whole, target)]
@@ -106,9 +106,9 @@ def load_models(
 def _draft_base(
     whole: PreTrainedModel, target: Info, draft: Info, load: Load[Info], ranks: int
 ) -> PreTrainedModel:
-    """What a draft is cut from: weights of its own, or wholly or in part those of the target."""
-    if draft.own_layers is not None:
-        return borrow(whole, draft.own_layers)
+    """Return the base of a draft: its own weights, or those of the target in whole or in part."""
+    if draft.draft_layers is not None:
+        return attach_layers(whole, draft.draft_layers)
     same = replace(draft.ref, **UNCUT) == replace(target.ref, **UNCUT)
     return same_weights(whole) if same and ranks == 1 else load(draft, sharded=False)
 
@@ -120,7 +120,7 @@ def on_engine(
     max_length: int,
     taps: Sequence[int] = (),
 ) -> tuple[Target, CachedModel | None]:
-    """A target, tapped at `taps`, and, if there is a second model, a draft."""
+    """Return a target, tapped at `taps`, and a draft if there is a second model."""
     if engine.kind == "graph":
         # Every rank has a draft model of its own, and follows rank 0 in what the target reads. No
         # result depends on a draft's last bits, so it may always read one token the fastest way.
@@ -138,16 +138,16 @@ def on_engine(
 
 
 def _cut(model: PreTrainedModel, info: Described) -> PreTrainedModel:
-    """Without the layers and the rows of the output layer that its description leaves out."""
+    """Remove the layers and the rows of the output layer that its description leaves out."""
     if info.ref.skip_layers:
         model = without_layers(model, *info.ref.skip_layers)
     return model if info.draft_ids is None else trim_output(model, info.draft_ids)
 
 
 def load_model(info: ModelInfo, engine: EngineConfig, sharded: bool = False) -> PreTrainedModel:
-    """One model where it belongs, in the dtype that its configuration or `engine` says.
+    """Load one model on its device, in the dtype of its configuration or of `engine`.
 
-    `sharded` leaves each rank its part: no rank reads, or ever holds, the whole.
+    If `sharded`, each rank reads and holds only its part.
     """
     device, dtype = placed(info, engine), resolve_dtype(info, engine)
     if info.source.kind == "random":

@@ -1,7 +1,7 @@
-"""Two models can be paired when a token id means the same to both.
+"""Check that a token id means the same to both models of a pair.
 
-Vocabularies padded to different sizes are fine: logits are cut to the ids that the tokenizer and
-both models know. Models whose tokenizers differ are refused, naming the first differing id.
+Vocabularies may be padded to different sizes: logits are truncated to the ids of the tokenizer and
+of both models. Models with different tokenizers are refused, with the first differing id.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def check_same_tokens(target: PreTrainedTokenizerBase, draft: PreTrainedTokenize
 
 
 def shared_vocab_size(tokenizer: PreTrainedTokenizerBase, *model_sizes: int) -> int:
-    """Number of ids that can be emitted: known to the tokenizer and to every model.
+    """Return the number of ids that can be emitted, which the tokenizer and every model know.
 
     Raises:
         FlybenchError: a model has fewer rows than the tokenizer has ids. Added tokens past the end

@@ -1,4 +1,4 @@
-"""Where a pair runs and on which engine, decided before its weights are loaded."""
+"""Device and engine of a pair, chosen before its weights are loaded."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import torch
 from flybench.config import EngineConfig, ModelRef
 from flybench.core.errors import FlybenchError
 from flybench.distributed import local_rank, world_size
-from flybench.engine.drafters.borrowed import OwnLayers
-from flybench.measure.clock import computes_natively, physical_cores
+from flybench.engine.drafters.shared_embeddings import DraftLayers
+from flybench.measure.environment import computes_natively, physical_cores
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 
 class Described(Protocol):
-    """What `ModelInfo` knows, and any other description of a model before it is loaded."""
+    """A description of a model before it is loaded, such as `ModelInfo`."""
 
     @property
     def ref(self) -> ModelRef: ...
@@ -43,16 +43,16 @@ class Described(Protocol):
     def quantisation(self) -> str | None: ...
 
     @property
-    def own_layers(self) -> OwnLayers | None: ...
+    def draft_layers(self) -> DraftLayers | None: ...
 
 
 def choose_engine(
     engine: EngineConfig, infos: Sequence[Described], device: torch.device, tree: bool = False
 ) -> tuple[EngineConfig, str | None]:
-    """The engine with its kind decided, and a sentence where `auto` could not have its way.
+    """Return the engine with its kind decided, and a sentence if `auto` prefers another.
 
-    A pair runs on one engine, because a slower draft would be an artefact of the harness. With a
-    `tree` to be drafted, the graph engine wants a target without windows.
+    Both models of a pair run on one engine: a slower draft would be an artefact of the harness. To
+    draft a `tree`, the graph engine needs a target without sliding windows.
 
     Raises:
         FlybenchError: the graph engine is asked for and cannot run a model, or the ranks do not
@@ -66,7 +66,7 @@ def choose_engine(
     for info in infos:
         why = info.graph_refusal
         if placed(info, engine) is None:
-            why = "this model is spread over the cards, which then take turns (device: balanced)"
+            why = "this model is spread over the GPUs, which then take turns (device: balanced)"
         if tree and info is infos[0] and info.windowed:
             why = "its layers see windows of the text, and there it drafts chains only"
         if why is None:
@@ -79,7 +79,7 @@ def choose_engine(
 
 
 def engine_label(engine: EngineConfig, infos: Sequence[Described]) -> str:
-    """The engine as reports name it, with how the models lie on the cards."""
+    """Return the name of the engine in reports, with the placement of the models on GPUs."""
     label = engine.kind
     if engine.tp > 1:
         label += f", tensor parallel over {engine.tp} cards"
@@ -90,7 +90,7 @@ def engine_label(engine: EngineConfig, infos: Sequence[Described]) -> str:
 
 
 def check_ranks(engine: EngineConfig, target: Described, draft: Described | None = None) -> None:
-    """Refuse a number of processes or models that tensor parallelism cannot work with.
+    """Check the number of processes and the models for tensor parallelism.
 
     Raises:
         FlybenchError: it cannot.
@@ -117,7 +117,7 @@ def check_ranks(engine: EngineConfig, target: Described, draft: Described | None
             f"engine.tp={engine.tp} does not divide the {target.key_heads} key heads of "
             f"{target.ref.path}: choose a divisor of {target.key_heads}."
         )
-    if draft is not None and draft.own_layers is not None:
+    if draft is not None and draft.draft_layers is not None:
         raise FlybenchError(
             f"engine.tp={engine.tp} with model.draft.path={draft.ref.path} is not allowed: no rank "
             "has the whole embeddings that it borrows; set model.draft to a model of its own."
@@ -125,7 +125,8 @@ def check_ranks(engine: EngineConfig, target: Described, draft: Described | None
 
 
 def resolve_device(name: str) -> torch.device:
-    """`auto` is this rank's CUDA card, the first one for a process alone, else the CPU.
+    """Return a device; `auto` is this rank's CUDA GPU, the first one for a single process, else the
+    CPU.
 
     Raises:
         FlybenchError: the device does not exist here.
@@ -146,7 +147,8 @@ def resolve_device(name: str) -> torch.device:
 
 
 def resolve_dtype(info: Described, engine: EngineConfig) -> torch.dtype:
-    """A model's own setting, else the engine's; `auto` is fp32 on a CPU, else the checkpoint's.
+    """Return the dtype of a model's own setting, else of the engine's; `auto` is fp32 on a CPU,
+    else the checkpoint's.
 
     Raises:
         FlybenchError: it would run on a processor that only imitates the type, and so more slowly
@@ -166,7 +168,7 @@ def resolve_dtype(info: Described, engine: EngineConfig) -> torch.dtype:
 
 
 def placed(info: Described, engine: EngineConfig) -> torch.device | None:
-    """A model's device; None if it is spread over all cards (`balanced`) by one process."""
+    """Return a model's device; None if one process spreads it over all GPUs (`balanced`)."""
     name = info.ref.device if info.ref.device != "auto" else engine.device
     if name == "balanced" and engine.tp > 1:
         return resolve_device("auto")
@@ -174,5 +176,5 @@ def placed(info: Described, engine: EngineConfig) -> torch.device | None:
 
 
 def use_threads(engine: EngineConfig) -> None:
-    """Let a CPU model compute on `engine.threads` threads."""
+    """Set the number of CPU threads to `engine.threads`."""
     torch.set_num_threads(engine.threads or physical_cores())

@@ -1,7 +1,7 @@
-"""Weights in fewer bits, as transformers quantises them while it loads a model.
+"""Quantised weights, as transformers quantises them while it loads a model.
 
-A checkpoint that is quantised already needs nothing of this: transformers reads how from its
-configuration. Either way layers keep their own forward pass, on both engines.
+A quantised checkpoint needs none of this: transformers reads its configuration. In both cases
+layers keep their own forward pass, on both engines.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PACKAGES = {"int8": "torchao", "int4": "torchao", "nf4": "bitsandbytes"}
 
 
 def quantisation(ref: ModelRef, config: PretrainedConfig) -> str | None:
-    """How a model's weights are stored: by `ref`, by its checkpoint, or not quantised (None).
+    """Return the quantisation of a model, by `ref` or its checkpoint; None if not quantised.
 
     Raises:
         FlybenchError: it takes a package that is not here, or two ways at once.
@@ -42,7 +42,7 @@ def quantisation(ref: ModelRef, config: PretrainedConfig) -> str | None:
 
 
 def loading_options(ref: ModelRef, compute_dtype: Any) -> dict[str, Any]:
-    """What `from_pretrained` needs to quantise as `ref` says."""
+    """Return the arguments of `from_pretrained` that quantise as `ref` asks."""
     if ref.quantize is None:
         return {}
     if ref.quantize == "nf4":

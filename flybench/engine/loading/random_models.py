@@ -1,4 +1,4 @@
-"""Small seeded random models and a byte tokenizer: everything a test needs, without a download.
+"""Small seeded random models and a byte tokenizer, for tests without a download.
 
 `random:llama`, `random:qwen3` and `random:gemma3`, each with an optional seed: `random:llama:7`.
 """
@@ -73,7 +73,7 @@ def random_model(recipe: str) -> PreTrainedModel:
 
 
 def byte_tokenizer() -> PreTrainedTokenizerFast:
-    """One token a byte, five special ones, and a chat template."""
+    """Return a tokenizer with one token for each byte, five special ones, and a chat template."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokenizer = Tokenizer(models.BPE({char: i for i, char in enumerate(alphabet)}, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)

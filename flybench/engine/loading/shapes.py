@@ -1,4 +1,4 @@
-"""Well-known architectures by their sizes, for costing a model before its weights are fetched.
+"""Well-known architectures by their sizes, for benchmarks of a model without its weights.
 
 Sizes are those of the models' public config.json files.
 """
@@ -92,7 +92,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 
 def shape_config(name: str) -> PretrainedConfig:
-    """The configuration of a shape.
+    """Return the configuration of a shape.
 
     Raises:
         FlybenchError: no such shape is known.
@@ -108,9 +108,9 @@ def shape_config(name: str) -> PretrainedConfig:
 def random_weights(
     config: PretrainedConfig, dtype: torch.dtype, device: torch.device, sharded: bool = False
 ) -> PreTrainedModel:
-    """A model with random weights, made where it will run: nothing passes through the host.
+    """Create a model with random weights directly on its device.
 
-    `sharded` makes this rank's part alone; what ranks hold in common is the same on all of them.
+    If `sharded`, only this rank's part is created; common weights are equal on all ranks.
     """
     if not sharded:
         with torch.device(device):
@@ -127,7 +127,7 @@ def random_weights(
 
 
 def _materialise(model: PreTrainedModel, device: torch.device) -> None:
-    """Give every parameter without data random numbers, and norms their ones."""
+    """Fill every parameter without data with random numbers, and norms with ones."""
     generator = torch.Generator(device).manual_seed(0)
     made: dict[int, nn.Parameter] = {}
     for module in model.modules():

@@ -1,9 +1,9 @@
-"""Where a model's files are: a hub id, a folder, a GGUF file, a package, or random weights.
+"""Sources of a model: a hub id, a folder, a GGUF file, a package, or random weights.
 
 `package:NAME` is the one GGUF file of an installed distribution, `package:NAME/FOLDER` a folder in
 an importable package.
 
-`locate` answers without loading a weight, `fingerprint` says which bytes they are.
+`locate` resolves a source without loading a weight, `fingerprint` hashes its files.
 """
 
 from __future__ import annotations
@@ -108,9 +108,9 @@ def _package_gguf(package: str) -> Path:
 
 
 def local_folder(source: Source, patterns: Sequence[str] = HUB_FILES) -> Path:
-    """A folder that transformers can load, downloading or converting first where needed.
+    """Return a folder that transformers can load; download or convert the model first if needed.
 
-    Of a hub repository it fetches the files that match `patterns`.
+    Only the files of a hub repository that match `patterns` are fetched.
 
     Raises:
         FlybenchError: the hub cannot be reached or does not have the model.
@@ -138,7 +138,7 @@ def local_folder(source: Source, patterns: Sequence[str] = HUB_FILES) -> Path:
 
 
 def fingerprint(source: Source) -> dict[str, str]:
-    """Hash of every file of the model by name; for random weights, their recipe."""
+    """Return the hash of every file of the model by name; for random weights, their recipe."""
     if source.kind == "random":
         return {"random": source.location}
     if source.kind == "gguf":

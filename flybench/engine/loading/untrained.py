@@ -1,4 +1,4 @@
-"""A pair with the architectures of a configured one and random weights: nothing is fetched."""
+"""Pairs with the architectures of configured ones and random weights; nothing is fetched."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig, Pre
 
 from flybench.config import EngineConfig, ModelRef
 from flybench.core.errors import FlybenchError
-from flybench.engine.drafters.borrowed import OwnLayers
+from flybench.engine.drafters.shared_embeddings import DraftLayers
 from flybench.engine.graph.support import refusal, windowed
-from flybench.engine.loading.description import borrowed_layers, read_with
+from flybench.engine.loading.description import find_draft_layers, read_with
 from flybench.engine.loading.placement import placed, resolve_dtype
 from flybench.engine.loading.random_models import random_model
 from flybench.engine.loading.shapes import SHAPES, random_weights, shape_config
@@ -24,7 +24,7 @@ GB = 1e9
 
 @dataclass(frozen=True)
 class Untrained:
-    """An architecture that random numbers will fill, as a `Described` model."""
+    """An architecture to be filled with random numbers, as a `Described` model."""
 
     ref: ModelRef
     config: PretrainedConfig
@@ -32,7 +32,7 @@ class Untrained:
     # What checkpoints of these architectures have.
     stored_dtype: torch.dtype = torch.bfloat16
     quantisation: str | None = None
-    own_layers: OwnLayers | None = None
+    draft_layers: DraftLayers | None = None
 
     @property
     def graph_refusal(self) -> str | None:
@@ -45,8 +45,8 @@ class Untrained:
     @property
     def draft_ids(self) -> torch.Tensor | None:
         trim = self.ref.vocab_trim
-        if self.own_layers is not None:
-            return self.own_layers.scored(trim)
+        if self.draft_layers is not None:
+            return self.draft_layers.scored(trim)
         size = self.config.get_text_config().vocab_size
         return None if trim is None else torch.arange(min(trim, size))
 
@@ -56,9 +56,9 @@ class Untrained:
 
 
 def architecture(ref: ModelRef) -> Untrained:
-    """That of the shape which `ref` names, else of the model's own config.json.
+    """Return the architecture of the shape that `ref` names, else of the model's config.json.
 
-    It is built in one place: a target that would be spread over the cards goes to the first.
+    It is built on one device: a target that would be spread over GPUs is put on the first.
 
     Raises:
         FlybenchError: there is no such shape, no configuration to be found, or it is quantised.
@@ -72,14 +72,15 @@ def architecture(ref: ModelRef) -> Untrained:
     return Untrained(here, model_config(ref))
 
 
-def borrower(ref: ModelRef, target: Untrained) -> Untrained | None:
-    """A draft that borrows from `target`, with the layers it brings; None for any other model."""
-    own = None if ref.shape else borrowed_layers(ref)
-    return None if own is None else replace(target, ref=ref, own_layers=own)
+def untrained_draft(ref: ModelRef, target: Untrained) -> Untrained | None:
+    """Return a draft that shares the embeddings of `target`, with its layers; None for other
+    models."""
+    own = None if ref.shape else find_draft_layers(ref)
+    return None if own is None else replace(target, ref=ref, draft_layers=own)
 
 
 def fill(info: Untrained, engine: EngineConfig, sharded: bool = False) -> PreTrainedModel:
-    """The model with random weights, or this rank's part of it, made where it will run.
+    """Create the model, or this rank's part of it, with random weights on its device.
 
     Raises:
         FlybenchError: the weights do not fit there.
@@ -100,14 +101,14 @@ def fill(info: Untrained, engine: EngineConfig, sharded: bool = False) -> PreTra
 
 
 def _weights(config: PretrainedConfig) -> int:
-    """How many numbers the weights are."""
+    """Number of parameters."""
     with torch.device("meta"):
         empty = AutoModelForCausalLM.from_config(config)
     return sum(weight.numel() for weight in empty.parameters())
 
 
 def model_config(ref: ModelRef) -> PretrainedConfig:
-    """That of the shape which `ref` names, else the model's own.
+    """Return the configuration of the shape that `ref` names, else the model's own.
 
     Raises:
         FlybenchError: there is no such shape, or no configuration to be found.

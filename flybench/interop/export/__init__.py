@@ -1,6 +1,5 @@
 """`flybench export RUN… --to parquet|datasets|lm_eval --out DIR`: records for other tools.
 
-`rows.py` lays a record out as a row, `tables.py` writes rows as Parquet or as a `datasets` folder,
-`lm_eval.py` lets lm-eval's own tracker write its files. Everything comes from what a run's folder
-holds; paths of models, command lines and environments stay there.
+`rows.py` writes records as rows of Parquet or of a `datasets` folder, `lm_eval.py` lets lm-eval's
+own tracker write its files. Paths of models, command lines and environments are not exported.
 """

@@ -2,10 +2,10 @@
 
 DIR/RUN__METHOD/results_DATE.json, samples_TASK_DATE.jsonl     one folder a run and method
 
-A run keeps the hashes of prompts and no reference answers: `arg_0` and `target` are empty,
-`prompt_hash` is the run's own, which covers cap and stops too, and `doc` names the sample. Where
-several filters read an answer, the run keeps what the main one read; the others' is empty. Samples
-that failed have no answer and are left out.
+A run keeps hashes of prompts and no reference answers: `arg_0` and `target` are empty,
+`prompt_hash` is the run's own, which includes cap and stops, and `doc` names the sample. With
+several filters, only the extract of the main one is kept; the others are empty. Failed samples are
+left out.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ LESS_IS_BETTER = ("extraction_failure",)
 
 
 def write_lm_eval(folders: Sequence[RunFolder], out: Path) -> list[Path]:
-    """Two files for each method of each run; the folders that hold them.
+    """Write two files for each method of each run; return their folders.
 
     Raises:
-        FlybenchError: a name in a run's folder is none, or a file could not be written.
+        FlybenchError: a name in a run's folder is not valid, or a file could not be written.
     """
     runs = [CachedFolder(folder.path) for folder in folders]
     arms = [(run, method) for run in runs for method in methods_of(run)]
@@ -67,7 +67,7 @@ def _write(run: CachedFolder, method: str, out: Path) -> Path:
     about = tracker.general_config_tracker
     name = f"{run.path.resolve().name}/{method}"
     about.log_experiment_args(NAME, {"model": name}, None, None, False)
-    # The tracker writes how long it has lived; the answers took this long.
+    # The tracker writes its own lifetime; this sets it to the time of the answers.
     seconds = sum(turn.total_s for record, _ in answered for turn in record.turns)
     about.start_time = time.perf_counter() - seconds
     tracker.save_results_aggregated(_results(run, method, task, samples), {task: samples})
@@ -81,7 +81,7 @@ def _write(run: CachedFolder, method: str, out: Path) -> Path:
 def _lines(
     number: int, record: Record, score: Score | None, known: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """A sample as lm-eval logs it, once for each filter that a metric was read through."""
+    """Yield a sample as lm-eval logs it, once for each filter of its metrics."""
     filters = _by_filter(score.metrics if score else {})
     wanted = (known.get("task_config") or {}).get("metric") or next(iter(filters))
     main = wanted.rpartition(",")[2] if "," in wanted else next(iter(filters))
@@ -108,7 +108,7 @@ def _lines(
 
 
 def _by_filter(metrics: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """Metrics `NAME,FILTER` by filter; those of flybench's own tasks pass through none."""
+    """Group metrics `NAME,FILTER` by filter; those of flybench's own tasks have none."""
     found: dict[str, dict[str, float]] = defaultdict(dict)
     for whole, value in metrics.items():
         name, _, through = whole.partition(",")
@@ -170,7 +170,7 @@ def _config(known: Mapping[str, Any], method: str, figures: dict[str, Any]) -> d
 
 
 def _figures(run: CachedFolder, method: str) -> dict[str, Any]:
-    """The speed, in the words of `flybench lm-eval`."""
+    """Return the speed, under the names of `flybench lm-eval`."""
     samples = sample_frame(run, method)
     return {
         "answers": len(samples),

@@ -1,12 +1,14 @@
-"""A record as one row: what was asked (its hash), what came back, and what was thought of it."""
+"""Records as rows: the hash of the prompt, the answer, and the score; as Parquet or `datasets`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
-from datasets import Features, Value
+from datasets import Dataset, Features, Value, disable_progress_bars
+from tqdm import tqdm
 
 from flybench.core.samples import Generation, Record, Score
 from flybench.records.folder import RunFolder
@@ -34,8 +36,9 @@ TURN = {
     "rounds": [ROUND],
     "loosened": [LOOSENED],
 }
-# The columns, one row a sample and method. Fates are letters: e exact, l loose, s sampled; rejected
-# g gate, w window, t tail, r other; . not visited. `correct` is null where nothing judged.
+# The columns, one row a sample and method. `fates` are letters of outcomes: e exact, l loose,
+# s sampled; rejected g gate, w window, t tail, r other; . not reached. `correct` is null without
+# a score.
 FEATURES = Features(
     {
         **dict.fromkeys(("run", "model", "task", "method", "device", "engine"), TEXT),
@@ -55,17 +58,17 @@ FEATURES = Features(
 
 
 def rows(folder: RunFolder) -> Iterator[dict[str, Any]]:
-    """Every record of a run, in order of samples and methods."""
+    """Yield every record of a run, in order of samples and methods."""
     run = CachedFolder(folder.path)
     known, scores = run.provenance(), run.scores()
-    told = {name: known[name] for name in ("model", "task", "device", "engine")}
-    about = {"run": folder.path.resolve().name, "seed": known.get("seed"), **told}
+    names = {name: known[name] for name in ("model", "task", "device", "engine")}
+    about = {"run": folder.path.resolve().name, "seed": known.get("seed"), **names}
     for key, record in sorted(run.records().items()):
         yield clean({**about, **_row(record, scores.get(key))})
 
 
 def _row(record: Record, score: Score | None) -> dict[str, Any]:
-    cards = record.telemetry
+    telemetry = record.telemetry
     metrics = score.metrics if score else {}
     return {
         "method": record.method,
@@ -80,8 +83,8 @@ def _row(record: Record, score: Score | None) -> dict[str, Any]:
         "reason": score.reason if score else None,
         "error": record.error,
         "peak_memory_bytes": record.peak_memory_bytes,
-        "energy_j": cards.energy_j if cards else None,
-        "throttled": cards.throttled if cards else None,
+        "energy_j": telemetry.energy_j if telemetry else None,
+        "throttled": telemetry.throttled if telemetry else None,
         "turns": [_turn(turn) for turn in record.turns],
     }
 
@@ -94,9 +97,35 @@ def _turn(turn: Generation) -> dict[str, Any]:
 
 
 def clean(value: Any) -> Any:
-    """Plain data with lone surrogates, which no file of UTF-8 can hold, spelled out."""
+    """Return plain data with lone surrogates escaped, which UTF-8 cannot encode."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
         return {key: clean(item) for key, item in value.items()}
     return [clean(item) for item in value] if isinstance(value, list) else value
+
+
+PARQUET = "records.parquet"
+
+
+def write_parquet(folders: Sequence[RunFolder], out: Path) -> list[Path]:
+    """Write `records.parquet`, for pandas, Polars, DuckDB and `load_dataset("parquet")`."""
+    file = out / PARQUET
+    _dataset(folders).to_parquet(str(file))
+    return [file]
+
+
+def write_datasets(folders: Sequence[RunFolder], out: Path) -> list[Path]:
+    """Write a folder for `datasets.load_from_disk`."""
+    _dataset(folders).save_to_disk(str(out))
+    return [out]
+
+
+def _dataset(folders: Sequence[RunFolder]) -> Any:
+    disable_progress_bars()  # ours, over the runs, is the one that takes time
+    return Dataset.from_list(list(_progress(folders)), features=FEATURES)
+
+
+def _progress(folders: Sequence[RunFolder]) -> Iterable[dict[str, Any]]:
+    for folder in tqdm(folders, desc="export", unit="run", disable=None):
+        yield from rows(folder)

@@ -1,4 +1,4 @@
-"""The model that lm-eval sees."""
+"""The model class of lm-eval."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flybench.decode import Decoder
 from flybench.engine.loading.placement import engine_label, use_threads
 from flybench.interop.lm_eval_model.requests import config_of, prompts_of
 from flybench.records.jsonl import append_line, record_line
-from flybench.run.generate import answer, converse
+from flybench.run.generate import generate_sample, generate_turns
 from flybench.run.runner import WARMUP_TOKENS
 from flybench.run.session import Session
 from flybench.run.setup import choose_models
@@ -33,8 +33,8 @@ NAME = "flybench"
 class FlybenchLM(LM):  # type: ignore[misc]
     """A pair and a method that answer lm-eval's requests, one after another.
 
-    Weights are loaded when the first requests come, since they say how long a text can get. A
-    failure ends the evaluation, as in lm-eval's other models; `--use_cache` keeps what is done.
+    Weights are loaded at the first requests, which determine the maximum length. A failure ends the
+    evaluation, as in lm-eval's other models; `--use_cache` keeps finished answers.
 
     Raises:
         FlybenchError: a setting is not allowed, or a model cannot be found.
@@ -58,21 +58,21 @@ class FlybenchLM(LM):  # type: ignore[misc]
             raise FlybenchError(f"records={records} is in no folder that exists: make it first.")
         config = config_of(settings, device)
         use_threads(config.engine)
-        self._machinery = choose_models(config)
-        self.tokenizer = self._machinery.target.tokenizer
-        self._loaded: tuple[int, Session] | None = None
+        self._setup = choose_models(config)
+        self.tokenizer = self._setup.target.tokenizer
+        self._session: tuple[int, Session] | None = None
         self._answers: list[Generation] = []
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
-        """The text of every answer, up to its first stop string."""
-        prompts = list(prompts_of(requests, self._machinery.config.sampling.rule()))
+        """Return the text of every answer, up to its first stop string."""
+        prompts = list(prompts_of(requests, self._setup.config.sampling.rule()))
         if not prompts:
             return []
-        decoder, method = self._decoder(prompts), self._machinery.config.method
+        decoder, method = self._decoder(prompts), self._setup.config.method
         texts = []
         bar = tqdm(prompts, desc=method.name, unit="answer", disable=disable_tqdm or None)
         for request, prompt in zip(requests, bar, strict=True):
-            record = answer(self._machinery, method, decoder, prompt, 0)
+            record = generate_sample(self._setup, method, decoder, prompt, 0)
             if self._records is not None:
                 append_line(self._records, record_line(record))
             if record.error is not None:
@@ -95,7 +95,7 @@ class FlybenchLM(LM):  # type: ignore[misc]
         return texts
 
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
-        """Refused: a method changes how answers are written, not what the target finds likely."""
+        """Not supported: a method changes decoding, not the likelihoods of the target."""
         raise FlybenchError(
             "flybench writes answers and weighs none: choose tasks whose output_type is "
             "generate_until, such as gsm8k_cot_llama."
@@ -106,12 +106,11 @@ class FlybenchLM(LM):  # type: ignore[misc]
     def apply_chat_template(
         self, chat_history: list[Message], add_generation_prompt: bool = True
     ) -> str:
-        """A conversation as the target reads it. lm-eval asks for no generation prompt where the
-        last message is the beginning of the answer, which its role says by itself."""
+        """Render a conversation. The role of the last message decides on a generation prompt."""
         return Chat(self.tokenizer, "auto").render(chat_history)
 
     def chat_template(self, chat_template: bool | str = False) -> str:
-        """The text of the template that is applied, empty for none."""
+        """Return the text of the chat template, empty for none."""
         if isinstance(chat_template, str):
             raise FlybenchError(
                 f"--apply_chat_template {chat_template} is not allowed: flybench applies the "
@@ -121,14 +120,14 @@ class FlybenchLM(LM):  # type: ignore[misc]
 
     @property
     def tokenizer_name(self) -> str:
-        """What tells one template's prompts from another's in lm-eval's cache of them."""
-        return self._machinery.config.model.target.path.replace("/", "__")
+        """Key of the chat template in lm-eval's cache of prompts."""
+        return self._setup.config.model.target.path.replace("/", "__")
 
     def get_model_info(self) -> dict[str, Any]:
-        """What lm-eval adds to the `config` of its results: the settings, and the speed."""
-        config = self._machinery.config
+        """Return the settings and the speed, which lm-eval adds to the `config` of its results."""
+        config = self._setup.config
         settings = {name: to_tree(config)[name] for name in ("model", "method", "sampling")}
-        label = engine_label(self._machinery.engine, self._machinery.infos)
+        label = engine_label(self._setup.engine, self._setup.infos)
         return {NAME: settings | {"engine": label} | self._figures()}
 
     def _figures(self) -> dict[str, float | int]:
@@ -142,17 +141,17 @@ class FlybenchLM(LM):  # type: ignore[misc]
         }
 
     def _decoder(self, prompts: Sequence[Prompt]) -> Decoder:
-        """The method on loaded and warm models, with room for the longest of `prompts`."""
-        own, longest = self._machinery, 0
+        """Return the decoder of the method on warm models, with room for the longest prompt."""
+        own, longest = self._setup, 0
         for prompt in prompts:
             tokens = len(own.chat.encode(own.chat.render(prompt.messages)))
             own.check_length(tokens, prompt)
             longest = max(longest, own.reach(prompt, tokens))
-        if self._loaded is None or self._loaded[0] < longest:
-            self._loaded = None  # the memory is free before it is taken again
-            self._loaded = longest, Session.of(own, longest)
-        decoder = self._loaded[1].decoder(own.config.method, own.config.sampling.rule())
+        if self._session is None or self._session[0] < longest:
+            self._session = None  # the memory is free before it is taken again
+            self._session = longest, Session.of(own, longest)
+        decoder = self._session[1].decoder(own.config.method, own.config.sampling.rule())
         for prompt in prompts[: own.config.warmup]:
             most = min(prompt.max_new_tokens, WARMUP_TOKENS)
-            converse(own, replace(prompt, max_new_tokens=most), decoder)
+            generate_turns(own, replace(prompt, max_new_tokens=most), decoder)
         return decoder

@@ -1,4 +1,4 @@
-"""From lm-eval's arguments to a run's settings, and from its requests to prompts."""
+"""Conversion of lm-eval's arguments to settings, and of its requests to prompts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ THEIRS = {
 
 
 def config_of(settings: Mapping[str, Any], device: str | None) -> RunConfig:
-    """The run that `--model_args` and `--device` describe; its prompts come as finished text.
+    """Return the settings of `--model_args` and `--device`; prompts are already rendered.
 
     Raises:
         FlybenchError: a setting is not known, not allowed, or lm-eval's own.
@@ -53,10 +53,10 @@ def config_of(settings: Mapping[str, Any], device: str | None) -> RunConfig:
 
 
 def prompts_of(requests: Iterable[Instance], sampling: Sampling) -> Iterable[Prompt]:
-    """Requests as prompts of finished text; a sample's repeats differ in their seeds.
+    """Yield requests as rendered prompts; repeats of a sample differ in their seeds.
 
     Raises:
-        FlybenchError: one asks for what `sampling` or the decode loop does not give.
+        FlybenchError: a request does not match `sampling`, or is not supported.
     """
     seen: Counter[str] = Counter()
     for request in requests:
@@ -75,7 +75,7 @@ def prompts_of(requests: Iterable[Instance], sampling: Sampling) -> Iterable[Pro
 
 
 def _check_request(wanted: Mapping[str, Any], ours: Sampling) -> None:
-    """Refuse a request that asks for other tokens than the sampling settings give."""
+    """Check that a request asks for the tokens that the sampling settings give."""
     unknown = sorted(set(wanted) - {"until", *LENGTHS, *DRAWN})
     if unknown:
         raise FlybenchError(

@@ -1,7 +1,7 @@
-"""Judging answers that no rule can score, by a model behind an endpoint or one of our own.
+"""Judge answers that no rule can score, with a model behind an endpoint or a local one.
 
-prompts.py asks, verdicts.py reads, questions.py says what a run needs to ask, asking.py asks what
-nobody has asked before, and grades.py makes scores of the verdicts.
+`questions.py` lists the questions of a run, `prompts.py` words them and reads verdicts, `asking.py`
+asks the questions without an answer yet, and `grades.py` turns verdicts into scores.
 
     flybench run model=… method=fly task=mt_bench judge=openai judge.model=…
     flybench score RUN judge=local judge.model=…
@@ -14,22 +14,22 @@ from flybench.core.errors import FlybenchError
 from flybench.core.samples import Prompt
 from flybench.score.judge.base import Judge
 from flybench.score.judge.endpoint import EndpointJudge
-from flybench.score.judge.references import with_references
+from flybench.score.judge.questions import with_references
 from flybench.tasks.base import Task
 
 
 def build_judge(config: JudgeConfig) -> Judge:
-    """The judge of a configuration whose kind is not none; nothing is loaded or asked yet."""
+    """Build the judge of a configuration whose kind is not none; nothing is loaded yet."""
     if config.kind == "openai":
         return EndpointJudge(config)
-    # It brings the engines along, which nothing else that reads runs needs.
+    # Imports the engines, which nothing else that reads runs needs.
     from flybench.score.judge.local import LocalJudge
 
     return LocalJudge(config)
 
 
 def prompts_to_judge(config: RunConfig, task: Task) -> dict[str, Prompt]:
-    """The task's prompts by sample, with the reference answers that the judge is shown.
+    """Return the task's prompts by sample, with reference answers for the judge.
 
     Raises:
         FlybenchError: a rule scores the task, or the reference answers cannot be read.
@@ -43,10 +43,10 @@ def prompts_to_judge(config: RunConfig, task: Task) -> dict[str, Prompt]:
 
 
 def check_judge(config: RunConfig, task: Task) -> None:
-    """Find out before a token is decoded whether the answers can be judged.
+    """Check before decoding that the answers can be judged.
 
     Raises:
-        FlybenchError: they cannot.
+        FlybenchError: they cannot be judged.
     """
     if config.judge.kind != "none":
         prompts_to_judge(config, task)

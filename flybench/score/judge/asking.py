@@ -1,50 +1,54 @@
-"""Asks a judge what neither this run's folder nor the shared cache knows yet.
+"""Ask a judge every question without a judgement in the run's folder or a reply in the cache.
 
-Every reply is on disk before the next one is waited for, so that a judging that was stopped goes on
-where it was. What fails is marked, and asked again the next time.
+Each reply is written before the next one is awaited: a stopped run of the judge resumes. Failed
+questions are recorded as such and asked again the next time. Replies are cached by the hash of
+everything that decides them, one file each in the folder `judgements` of flybench's cache, since
+AR's answers are the same in every run of a sweep. Remove that folder to ask anew.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from pathlib import Path
 
 from msgspec import structs
 from tqdm import tqdm
 
 from flybench.config import JudgeConfig
 from flybench.core.judgements import Judgement
+from flybench.engine.loading.cache import cache_root, write_atomically
 from flybench.records.folder import JUDGEMENTS, RunFolder
-from flybench.score.judge.base import CallFailed, Judge, Reply
-from flybench.score.judge.cache import remember, remembered
+from flybench.score.judge.base import CallFailed, Judge, Reply, checked
+from flybench.score.judge.prompts import read_verdict
 from flybench.score.judge.questions import Question
-from flybench.score.judge.verdicts import read_verdict
 
 log = logging.getLogger(__name__)
 
-Groups = dict[str, list[Question]]
-"""Questions by key; those of one key are one question."""
+QuestionGroups = dict[str, list[Question]]
+"""Questions by key; equal keys mean equal questions."""
 
 
 def ask_all(
-    folder: RunFolder, asked: Iterable[Question], judge: Judge, config: JudgeConfig
+    folder: RunFolder, wanted: Iterable[Question], judge: Judge, config: JudgeConfig
 ) -> None:
-    """Add a judgement for every question that has none, each key asked once.
+    """Append a judgement for every question without one; each key is asked once.
 
     Raises:
-        FlybenchError: there is something to ask, and the judge cannot be asked at all.
+        FlybenchError: there is something to ask, and the judge is not available.
     """
     folder.repair(JUDGEMENTS)
     known = {key for key, judgement in folder.judgements().items() if not judgement.error}
-    groups: Groups = defaultdict(list)
-    for question in asked:
+    groups: QuestionGroups = defaultdict(list)
+    for question in wanted:
         if question.key not in known:
             groups[question.key].append(question)
     for key in list(groups):
-        if before := remembered(key):
-            _keep(folder, groups.pop(key), before, config)
+        if cached := cached_reply(key):
+            _append(folder, groups.pop(key), cached, config)
     if not groups:
         return
     judge.check()
@@ -53,10 +57,10 @@ def ask_all(
     with tqdm(total=len(groups), desc="judge", unit="verdict", disable=None) as bar:
         for key, reply in _replies(groups, judge, config):
             if isinstance(reply, Reply):
-                remember(key, reply)
+                cache_reply(key, reply)
             else:
                 failures.append(str(reply))
-            _keep(folder, groups[key], reply, config)
+            _append(folder, groups[key], reply, config)
             bar.update()
     if failures:
         log.warning(
@@ -70,9 +74,9 @@ def ask_all(
 
 
 def _replies(
-    groups: Groups, judge: Judge, config: JudgeConfig
+    groups: QuestionGroups, judge: Judge, config: JudgeConfig
 ) -> Iterator[tuple[str, Reply | CallFailed]]:
-    """Replies as they come; stopped, it waits for the calls under way and begins no other."""
+    """Yield replies as they arrive; closing it waits for running calls and starts no others."""
 
     def call(question: Question) -> Reply | CallFailed:
         try:
@@ -92,7 +96,7 @@ def _replies(
         pool.shutdown(cancel_futures=True)
 
 
-def _keep(
+def _append(
     folder: RunFolder, group: Sequence[Question], reply: Reply | CallFailed, config: JudgeConfig
 ) -> None:
     for question in group:
@@ -111,3 +115,20 @@ def _keep(
         verdict = read_verdict(question.kind, reply)
         cost = config.cost(reply.tokens_in, reply.tokens_out)
         folder.append(structs.replace(blank, verdict=verdict, cost=cost, **reply._asdict()))
+
+
+def cached_reply(key: str) -> Reply | None:
+    """Return the cached reply to a question; None if there is no readable one."""
+    try:
+        return checked(Reply(**json.loads(_cache_file(key).read_text(encoding="utf-8"))))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def cache_reply(key: str, reply: Reply) -> None:
+    """Cache a reply for later runs."""
+    write_atomically(_cache_file(key), json.dumps(reply._asdict()))
+
+
+def _cache_file(key: str) -> Path:
+    return cache_root() / "judgements" / key[:2] / f"{key}.json"

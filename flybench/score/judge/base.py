@@ -1,4 +1,4 @@
-"""What a judge promises, and what decides its verdicts."""
+"""The interface of a judge, and the key of its verdicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Messages = tuple[Message, ...]
 
 
 class Reply(NamedTuple):
-    """What a judge wrote; `finish` is `length` where it was cut off at its cap."""
+    """The reply of a judge; `finish` is `length` if it was truncated at its cap."""
 
     text: str
     finish: str | None
@@ -21,10 +21,10 @@ class Reply(NamedTuple):
 
 
 def checked(reply: Reply) -> Reply:
-    """The same reply, which came from outside.
+    """Return a reply from an untrusted source after checking its types.
 
     Raises:
-        TypeError: it is of other types than a reply's.
+        TypeError: a type is wrong.
     """
     kinds = (str, str | None, int | None, int | None)
     if not all(isinstance(value, kind) for value, kind in zip(reply, kinds, strict=True)):
@@ -33,38 +33,38 @@ def checked(reply: Reply) -> Reply:
 
 
 class CallFailed(Exception):
-    """One question stays unanswered; the text says why and holds no secret."""
+    """A question was not answered; the message has the reason and no secrets."""
 
 
 class Judge(Protocol):
-    """A model that is asked for verdicts."""
+    """A model that gives verdicts."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Everything but the question that decides a verdict.
+        """Everything that decides a verdict besides the question.
 
         Raises:
             FlybenchError: the model cannot be found.
         """
 
     def check(self) -> None:
-        """Find out, before anything expensive, whether questions can be asked.
+        """Check that the judge is available, before anything expensive.
 
         Raises:
-            FlybenchError: they cannot.
+            FlybenchError: it is not.
         """
 
     def prepare(self, asked: Sequence[Messages]) -> None:
-        """Get ready for these questions."""
+        """Prepare for these questions."""
 
     def ask(self, messages: Messages) -> Reply:
-        """Ask one question; several threads may, up to the configured concurrency.
+        """Ask one question. Up to the configured concurrency, several threads may call this.
 
         Raises:
-            CallFailed: it stays unanswered.
+            CallFailed: there is no answer.
         """
 
 
 def key_of(identity: Mapping[str, Any], messages: Messages) -> str:
-    """A hash of everything that decides a verdict."""
+    """Return the hash of everything that decides a verdict."""
     return digest({"judge": identity, "messages": messages})

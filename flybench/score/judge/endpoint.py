@@ -1,7 +1,7 @@
 """A judge behind an OpenAI-compatible endpoint (`POST BASE_URL/chat/completions`).
 
-The package `openai` sends, and tries again what may heal, waiting longer each time or as long as
-the server asks. The key comes from the environment and goes into the request, and nowhere else.
+The package `openai` retries transient errors, with exponential back-off or as the server asks. The
+key is read from the environment and used only in the request.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PATIENCE_S = 15.0  # for a first sign of life
 
 
 class EndpointJudge:
-    """Asks `config.model`; what the endpoint refuses for good, it is asked only once."""
+    """A judge that asks `config.model`; a permanent refusal is not retried."""
 
     def __init__(self, config: JudgeConfig) -> None:
         self._config = config
@@ -40,7 +40,7 @@ class EndpointJudge:
         return {name: getattr(config, name) for name in names}
 
     def check(self) -> None:
-        """Whether the package, the key and the server are there."""
+        """Check that the package, the key and the server are available."""
         client, where = self._client, self._config.base_url
         import openai
 
@@ -57,7 +57,7 @@ class EndpointJudge:
                 "valid one there, or name another variable as judge.key_env=."
             ) from None
         except (openai.OpenAIError, ValueError):
-            pass  # it answers; that it lists its models is more than is needed
+            pass  # it answers; a list of models is not required
 
     def prepare(self, asked: Sequence[Messages]) -> None:
         pass
@@ -84,12 +84,12 @@ class EndpointJudge:
             except openai.APIConnectionError as error:
                 raise CallFailed(f"no answer ({_cause(error)})") from None
             except (openai.OpenAIError, ValueError, AttributeError, LookupError, TypeError):
-                # Nonsense, as gateways answer now and then.
+                # A malformed reply, as gateways send now and then.
                 time.sleep(min(0.5 * 2**attempt, LONGEST_WAIT_S) * random.uniform(0.5, 1))
-        raise CallFailed("what the endpoint answers is no chat completion")
+        raise CallFailed("the endpoint's reply is not a chat completion")
 
     def _complete(self, messages: Messages) -> Any:
-        # OpenAI's own reasoning models know the newer name alone, older servers only the other.
+        # OpenAI's reasoning models know only the newer name, older servers only the other.
         cap = "max_completion_tokens" if "api.openai.com" in self._config.base_url else "max_tokens"
         settings: dict[str, Any] = {"messages": messages, cap: self._config.max_new_tokens}
         if self._config.temperature is not None:
@@ -126,16 +126,16 @@ class EndpointJudge:
         return found or "none"  # a server on this machine seldom wants one, the package always
 
     def _clean(self, text: str) -> str:
-        """One line of what a server said, without the key."""
+        """Return one line of a server's message, without the key."""
         line = " ".join(text.replace(self._key, "<key>").split())
         return line[:LONGEST_MESSAGE]
 
 
 def _reply(completion: Any) -> Reply:
-    """The parts of a completion that matter.
+    """Return the reply of a completion.
 
     Raises:
-        AttributeError, LookupError, TypeError: it is none, or of other types.
+        AttributeError, LookupError, TypeError: it is malformed.
     """
     choice, usage = completion.choices[0], completion.usage
     counts = (None, None) if usage is None else (usage.prompt_tokens, usage.completion_tokens)

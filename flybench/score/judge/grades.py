@@ -1,7 +1,7 @@
-"""Scores from judgements: the mean grade of an answer, and how it fared against AR's.
+"""Scores from judgements: the mean grade of an answer, and its comparison with AR's.
 
-A sample without a readable verdict on each turn has no grade, and without two on its comparison no
-outcome. A method wins or loses only if both orders say so; all else is a tie.
+A sample needs a readable verdict on each turn for a grade, and two for a comparison. A method wins
+or loses only if the verdicts in both orders agree; everything else is a tie.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from flybench.records.folder import Key
 from flybench.score.judge.questions import Question, alike
 
 EXCERPT = 240
-# What a verdict means for the method, by the place of AR.
+# Points of the method by verdict, for each order of the two answers.
 POINTS = {
     "ar first": {"A": 0.0, "B": 1.0, "tie": 0.5},
     "method first": {"A": 1.0, "B": 0.0, "tie": 0.5},
@@ -27,7 +27,7 @@ POINTS = {
 
 @dataclass(frozen=True)
 class Grader:
-    """Scores records from `judgements` by key, without asking anybody."""
+    """Scores records from existing `judgements` by key."""
 
     records: Mapping[Key, Record]
     asked: Mapping[Key, list[Question]]
@@ -46,7 +46,7 @@ class Grader:
         return cls(records, by_record, judgements)
 
     def score(self, record: Record) -> Score:
-        """The score of one finished record."""
+        """Return the score of one finished record."""
         own = self.asked.get((record.sample_id, record.method), [])
         singles = {q.turn: self.judgements[q.key] for q in own if q.kind == "single"}
         grades = {turn: j.verdict for turn, j in singles.items() if isinstance(j.verdict, float)}
@@ -81,7 +81,7 @@ class Grader:
 
 
 def _words(turn: int | None, judgement: Judgement) -> str:
-    """What the judge said of a turn, short."""
+    """Return an excerpt of the judge's reply to a turn."""
     if judgement.error:
         return f"turn {turn}: the judge failed ({judgement.error})"
     said = " ".join(judgement.text.split())

@@ -1,6 +1,6 @@
-"""A judge of one's own: any model that flybench decodes, greedily and plainly.
+"""A local judge: any model that flybench can decode, greedily with AR.
 
-It is loaded when there is something to ask, after the pair whose answers it judges was let go.
+It is loaded when there is something to ask, after the pair that it judges was unloaded.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from flybench.tasks.chat import Chat
 
 
 class LocalJudge:
-    """Decodes `config.model`, one question after another."""
+    """A judge that decodes `config.model`, one question after another."""
 
     def __init__(self, config: JudgeConfig) -> None:
         self._config = config
@@ -76,13 +76,13 @@ class LocalJudge:
                 f"the question has {len(ids)} tokens and the verdict up to {most}, and the model's "
                 f"context {limit}"
             )
-        stop = StopRule(self._info.eos_ids, most, (), self._chat.spell)
+        stop = StopRule(self._info.eos_ids, most, (), self._chat.detokenize)
         try:
             found = self._decoder.decode(ids, stop)
         except torch.OutOfMemoryError as error:
             torch.cuda.empty_cache()
             raise CallFailed(f"{type(error).__name__}: {error}".splitlines()[0]) from None
-        text = self._chat.answer(found.ids, ())
+        text = self._chat.answer_text(found.ids, ())
         return Reply(text, found.finish, len(ids), len(found.ids))
 
     def _encode(self, messages: Messages) -> list[int]:
@@ -108,5 +108,5 @@ class LocalJudge:
 
     @property
     def _device(self) -> torch.device:
-        """Where the model, or the first part of it, computes."""
+        """Device of the model, or of its first part."""
         return placed(self._info, EngineConfig()) or resolve_device("auto")

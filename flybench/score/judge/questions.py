@@ -1,28 +1,31 @@
-"""What a run needs to ask a judge: a grade for every turn, and each method against AR twice.
+"""Questions of a run for a judge: a grade for every turn, and each method against AR twice.
 
-The grade of a later turn is asked with all turns before it. A comparison is of whole conversations,
-in both orders, since judges favour a place; two conversations that are the same need none.
+The grade of a later turn is asked with all turns before it. Whole conversations are compared, in
+both orders because judges have a position bias; equal conversations need no comparison.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from flybench.config import BASELINE
+from flybench.config import BASELINE, RunConfig
+from flybench.core.errors import FlybenchError
 from flybench.core.judgements import JudgementKind, Order
 from flybench.core.samples import Prompt, Record
 from flybench.records.folder import Key
 from flybench.score.judge.base import Messages, key_of
 from flybench.score.judge.prompts import Exchange, grade_prompt, pair_prompt
+from flybench.tasks.sources import read_rows
 
 ORDERS: tuple[Order, ...] = ("ar first", "method first")
 
 
 @dataclass(frozen=True)
 class Question:
-    """One question, and what it is about; the fields are those of `Judgement`."""
+    """One question and its subject; the fields are those of `Judgement`."""
 
     key: str
     sample_id: str
@@ -36,7 +39,7 @@ class Question:
 def questions(
     records: Mapping[Key, Record], prompts: Mapping[str, Prompt], identity: Mapping[str, Any]
 ) -> Iterator[Question]:
-    """Every question about finished records of `prompts`, which are by sample."""
+    """Yield every question about finished records; `prompts` are by sample."""
     for (sample_id, method), record in records.items():
         if record.error or sample_id not in prompts:
             continue
@@ -57,7 +60,7 @@ def questions(
 
 
 def exchanges(prompt: Prompt, record: Record) -> list[Exchange]:
-    """The turns of a record with their questions and references."""
+    """Return the turns of a record with their questions and references."""
     first = "\n\n".join(message["content"] for message in prompt.messages)
     asked = [first, *prompt.followups]
     known = [*prompt.references, *[""] * len(asked)]
@@ -68,5 +71,68 @@ def exchanges(prompt: Prompt, record: Record) -> list[Exchange]:
 
 
 def alike(first: Record, second: Record) -> bool:
-    """Whether two records say the same, so that neither can be better."""
+    """Return whether two records have equal answers, of which neither can be better."""
     return [turn.text for turn in first.turns] == [turn.text for turn in second.turns]
+
+
+FOLDER = "reference_answer"
+
+
+def with_references(prompts: Sequence[Prompt], config: RunConfig) -> list[Prompt]:
+    """Return the prompts with references from the file of `config`, or else with their own.
+
+    The file is in MT-Bench's format, one JSON object a line:
+
+    {"question_id": 101, "choices": [{"turns": ["answer to turn 1", "answer to turn 2"]}], …}
+
+    Raises:
+        FlybenchError: the file is missing or of another format.
+    """
+    file = _file(config)
+    if file is None:
+        return list(prompts)
+    found = dict(_references(row, file) for row in read_rows(file))
+    if not found.keys() & {prompt.sample_id for prompt in prompts}:
+        raise FlybenchError(
+            f"{file} has a reference answer to none of the questions of task {config.task.name}: "
+            "name the right file as judge.reference=."
+        )
+    return [replace(p, references=found.get(p.sample_id, ())) for p in prompts]
+
+
+def _file(config: RunConfig) -> Path | None:
+    """Return the file of reference answers; None if none is named or found beside the task."""
+    if config.judge.reference is None:
+        if config.task.path is None:
+            return None
+        path = Path(config.task.path).expanduser()
+        folder = (path.parent if path.is_file() else path) / FOLDER
+        return _only(folder) if folder.is_dir() else None
+    named = Path(config.judge.reference).expanduser()
+    if named.is_file():
+        return named
+    inside = named / FOLDER
+    return _only(inside if inside.is_dir() else named)
+
+
+def _only(folder: Path) -> Path:
+    files = sorted(folder.glob("*.jsonl"))
+    if len(files) != 1:
+        raise FlybenchError(
+            f"{folder} holds {len(files)} files of reference answers (.jsonl) where one is needed: "
+            "name the file as judge.reference=."
+        )
+    return files[0]
+
+
+def _references(row: Any, file: Path) -> tuple[str, tuple[str, ...]]:
+    try:
+        turns = tuple(row["choices"][0]["turns"])
+        if all(isinstance(turn, str) for turn in turns):
+            return str(row["question_id"]), turns
+    except (KeyError, IndexError, TypeError):
+        pass
+    raise FlybenchError(
+        f"{file} is not in MT-Bench's format of reference answers: each line needs question_id and "
+        "choices[0].turns, a list of texts."
+    )

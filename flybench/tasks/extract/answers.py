@@ -1,4 +1,4 @@
-"""Reading an answer out of text: numbers and words."""
+"""Extraction of numbers and words from an answer."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ NEXT_QUESTION = re.compile(r"^[ \t]*(?:Question|Problem|Q)[ \t]*\d*[ \t]*[:.]", 
 
 
 def last_number(text: str) -> Decimal | None:
-    """The last number before any invented next question, thousands separators removed."""
+    """Return the last number before any invented next question, without thousands separators."""
     found = last_number_text(text)
     return None if found is None else as_number(found)
 
 
 def last_number_text(text: str) -> str | None:
-    """The same number as it is written."""
+    """Return the last number as it is written."""
     first = NUMBER.search(text)
     if first is None:
         return None
@@ -27,7 +27,7 @@ def last_number_text(text: str) -> str | None:
 
 
 def as_number(text: str) -> Decimal | None:
-    """A decimal number from text such as `1,234.50`; None if it is none."""
+    """Return a decimal number from text such as `1,234.50`; None if it is not a number."""
     try:
         return Decimal(text.replace(",", "").replace("−", "-").strip())
     except InvalidOperation:
@@ -35,11 +35,11 @@ def as_number(text: str) -> Decimal | None:
 
 
 def contains_words(text: str, phrase: str) -> bool:
-    """Whether `phrase` occurs in `text` as whole words, case and accents' encoding aside."""
+    """Return whether `phrase` occurs in `text` as whole words, ignoring case and encoding."""
     words, inside = normalised(phrase), normalised(text)
     return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", inside) is not None
 
 
 def normalised(text: str) -> str:
-    """Case-folded, composed, with white space runs as one space."""
+    """Return text case-folded, composed, and with single spaces."""
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())

@@ -1,8 +1,7 @@
-"""Reading the program out of an answer that is Python among prose.
+"""Extraction of a program from an answer with Python among prose.
 
-A block may be fenced in any of the ways that models write (with backticks or tildes, behind a list
-mark, a quote's bar or a few words), or not at all. What counts is that it parses and defines the
-function that was asked for.
+A block may be fenced (with backticks or tildes, after a list mark, a quotation mark or a few
+words), or not at all. It must parse and define the requested function.
 """
 
 from __future__ import annotations
@@ -19,10 +18,11 @@ NESTED = 8  # fences that a block is taken to quote, at most
 
 
 def program_in(text: str, name: str) -> str | None:
-    """The code that defines `name`; None if nothing does.
+    """Return the code that defines `name`; None if there is none.
 
-    Of several blocks the last one that parses: models quote the question first and mend what they
-    wrote. Where none parses, the first that begins to define it, such as one cut at the cap.
+    Of several blocks it is the last one that parses: models quote the question first, and correct
+    themselves later. If none parses, it is the first that starts to define `name`, such as a
+    truncated one.
     """
     lines = text.lstrip("\ufeff").splitlines()
     header = re.compile(rf"^[ \t]*(?:async[ \t]+)?def[ \t]+{re.escape(name)}\b", re.MULTILINE)
@@ -39,7 +39,7 @@ def program_in(text: str, name: str) -> str | None:
 
 
 def _blocks(lines: list[str]) -> Iterator[list[str]]:
-    """For every opening fence what it may hold: up to the first closing fence, the second, …"""
+    """Yield the candidates of every opening fence: up to the first closing fence, the second, …"""
     after = 0
     for start, line in enumerate(lines):
         opening = OPENING.fullmatch(line)
@@ -63,7 +63,8 @@ def _block(lines: list[str], quoted: bool) -> str:
 
 
 def _bare(lines: list[str], name: str, header: re.Pattern[str]) -> str | None:
-    """The longest run of lines around a definition that is Python, imports and helpers with it."""
+    """Return the longest run of lines around a definition that is valid Python, with imports and
+    helpers."""
     places = [number for number, line in enumerate(lines[:LONGEST]) if header.match(line)]
     for place in reversed(places):
         ends = range(min(len(lines), place + LONGEST), place, -1)
@@ -76,7 +77,7 @@ def _bare(lines: list[str], name: str, header: re.Pattern[str]) -> str | None:
 
 
 def _defines(code: str, name: str) -> bool:
-    """Whether it is Python whose own top level defines or assigns `name`."""
+    """Return whether it is Python code whose top level defines or assigns `name`."""
     tree = _parsed(code)
     if tree is None:
         return False

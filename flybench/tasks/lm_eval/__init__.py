@@ -1,1 +1,1 @@
-"""Tasks of lm-eval: prompts, filters and metrics of its own recipes."""
+"""Tasks of lm-eval, with the prompts, filters and metrics of its recipes."""

@@ -1,7 +1,7 @@
-"""The user's own data in place of those that a recipe of lm-eval would read from the hub.
+"""Data of the user that replace those of a recipe of lm-eval on the hub.
 
 `task.path` is a folder with a file for each split that the recipe names (`test.jsonl`,
-`train.parquet`, …), or one file, which is what is asked.
+`train.parquet`, …), or one file with the samples.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SPLITS = ("training_split", "validation_split", "test_split", "fewshot_split")
 
 
 def own_data(config: TaskConfig, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings that put the files of `config.path` in the place of a recipe's data.
+    """Return settings that replace a recipe's data by the files of `config.path`.
 
     Raises:
         FlybenchError: there are none of a known format, they are of several, or the split that is
@@ -47,7 +47,8 @@ def own_data(config: TaskConfig, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reader(file: Path) -> str | None:
-    """The reader of `datasets` for a file, which may be compressed; None for an unknown format."""
+    """Return the reader of `datasets` for a file, which may be compressed; None for an unknown
+    format."""
     return READERS.get(Path(file.name.removesuffix(".gz")).suffix)
 
 

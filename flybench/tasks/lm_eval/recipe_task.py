@@ -1,6 +1,7 @@
 """Prompts of a recipe of lm-eval: its questions, few-shots and stop strings.
 
-lm-eval makes them before anything is timed. Few-shots are earlier turns of the conversation.
+lm-eval renders them before anything is timed. Few-shot examples are earlier turns of the
+conversation.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class RecipeTask(RowTask):
         ]
 
     def _fields(self) -> dict[str, type]:
-        """Columns that the data must have."""
+        """Return the columns that the data must have."""
         return {}
 
     def _prompt(self, sample_id: str, doc: dict[str, Any]) -> Prompt:
@@ -73,7 +74,7 @@ class RecipeTask(RowTask):
         )
 
     def _messages(self, doc: dict[str, Any]) -> tuple[Message, ...]:
-        """The conversation; for a model without a template lm-eval's own text, in one piece."""
+        """Return the conversation; without a chat template, lm-eval's text as one message."""
         plain = self._config.chat_template == "none"
         # lm-eval hands the messages to a template; taking them back as JSON keeps them apart.
         found = self._task.fewshot_context(
@@ -92,7 +93,7 @@ class RecipeTask(RowTask):
 
 
 def _decoded_otherwise(config: TaskConfig, asked: Mapping[str, Any]) -> str | None:
-    """What the recipe says of decoding and a run does otherwise."""
+    """Return the decoding settings of the recipe that a run does not follow."""
     apart = {name: value for name, value in asked.items() if name not in ("until", "max_gen_toks")}
     if not asked.get("do_sample") and not asked.get("temperature"):
         apart = {}  # greedy, whatever else is said of drawing

@@ -1,4 +1,4 @@
-"""lm-eval's task recipes: found by name, refused where they cannot be measured, and read.
+"""lm-eval's task recipes: look-up by name, checks, and reading.
 
 A recipe is a YAML file of lm-eval, or one like it.
 """
@@ -22,9 +22,9 @@ SHOWN = 12  # members of a group that a message names
 
 
 def load_recipe(config: TaskConfig, left_out: Collection[str] = ()) -> tuple[Any, dict[str, Any]]:
-    """lm-eval's task object for `config.name`, and the settings of its recipe.
+    """Return lm-eval's task object for `config.name`, and the settings of its recipe.
 
-    With settings `left_out`, none of the recipe's own code is read.
+    With settings `left_out`, none of the recipe's code is run.
 
     Raises:
         FlybenchError: there is no such task, its data cannot be read, or it is of a kind that is
@@ -62,12 +62,12 @@ def load_recipe(config: TaskConfig, left_out: Collection[str] = ()) -> tuple[Any
 
 
 def recipe_settings(name: str) -> dict[str, Any]:
-    """The settings of lm-eval's recipe `name`; none of its code is read."""
+    """Return the settings of lm-eval's recipe `name`, without running its code."""
     return _read(_recipe_file(TaskConfig(name, "lm_eval")))
 
 
 def filled(template: str, row: Mapping[str, Any]) -> str:
-    """A template of a recipe with the fields of a row of its data."""
+    """Return a template of a recipe, filled with the fields of a row."""
     from lm_eval.utils import apply_template
 
     return str(apply_template(template, row))
@@ -80,7 +80,7 @@ def _read(recipe: Path) -> dict[str, Any]:
         settings: dict[str, Any] = load_yaml(recipe, resolve_func=False)
     except Exception as error:  # YAML's kinds, and lm-eval's for what is no recipe
         raise FlybenchError(
-            f"{recipe.name} is no recipe of lm-eval ({type(error).__name__}): check the file."
+            f"{recipe.name} is not a recipe of lm-eval ({type(error).__name__}): check the file."
         ) from error
     return settings
 
@@ -105,8 +105,9 @@ def _recipe_file(config: TaskConfig) -> Path:
     entry = index.get(config.name)
     if entry is None:
         raise FlybenchError(
-            f"task.name={config.name} is no task of lm-eval{suggestion(config.name, list(index))}: "
-            "`lm_eval ls tasks` lists them, or give task.recipe= a YAML file."
+            f"task.name={config.name} is not a task of lm-eval"
+            f"{suggestion(config.name, list(index))}: `lm_eval ls tasks` lists them, or give "
+            "task.recipe= a YAML file."
         )
     members = (entry.cfg or {}).get("task")
     if not isinstance(members, str):
@@ -147,7 +148,7 @@ def _refuse(name: str, settings: Mapping[str, Any]) -> None:
 
 
 def shots(task: Any) -> int:
-    """How many solved samples a task has to show, none of which is asked."""
+    """Return the number of few-shot examples of a task that are not among its samples."""
     config, own = task.config, task.fewshot_cfg
     asked = config.test_split or config.validation_split
     # The order in which lm-eval looks for them; without any it would show what is asked.

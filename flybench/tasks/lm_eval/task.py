@@ -1,7 +1,6 @@
-"""Any task of lm-eval that writes an answer: its prompts, filters and metrics.
+"""Any generative task of lm-eval: its prompts, filters and metrics.
 
-lm-eval scores what the records hold, when decoding is over. A metric is named `METRIC,FILTER`, as
-lm-eval does.
+lm-eval scores the records after decoding. A metric is named `METRIC,FILTER`, as in lm-eval.
 """
 
 from __future__ import annotations
@@ -54,13 +53,13 @@ class LmEvalTask(RecipeTask):
                 "from 0 to 1: set task.metric= to another, or scale it in the recipe."
             )
         if correct is None and not reason:
-            reason = f"{self._metric} is no number from 0 to 1 for a single answer"
+            reason = f"{self._metric} is not a number from 0 to 1 for a single answer"
         extracted = answers.get(self._metric.rpartition(",")[2])
         return Score(record.sample_id, record.method, correct, metrics, extracted, reason)
 
     def _main_metric(self) -> str | None:
-        """The metric that is the accuracy, as `METRIC,FILTER`; None if all answers make one figure
-        of each, such as BLEU, and none is right or wrong by itself."""
+        """Return the metric that is the accuracy, as `METRIC,FILTER`; None for corpus metrics such
+        as BLEU, which do not score single answers."""
         filters = [one.name for one in self._task._filters]
         own, of_all = self._metrics()
         if not own and not of_all:
@@ -79,7 +78,7 @@ class LmEvalTask(RecipeTask):
         return wanted
 
     def _metrics(self) -> tuple[list[str], list[str]]:
-        """Metrics of which more is better: of every answer, and of all answers together."""
+        """Return the metrics to maximise: those of single answers, and those of the corpus."""
         from lm_eval.api import metrics
 
         better, how = self._task.higher_is_better(), self._task.aggregation()
@@ -104,7 +103,7 @@ class LmEvalTask(RecipeTask):
 
 
 def filtered(task: Any, doc: dict[str, Any], text: str) -> dict[str, str]:
-    """What each filter of lm-eval's `task` reads out of an answer, by the filter's name."""
+    """Return the extracts of an answer by lm-eval's filters of `task`, by name."""
     from lm_eval.api.instance import Instance
 
     instance = Instance("generate_until", doc, ("", {}), 0)

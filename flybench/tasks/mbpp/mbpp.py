@@ -1,8 +1,8 @@
 """MBPP, sanitised: 257 short Python functions, run against their tests in the sandbox.
 
 Data: `task.path=` (sanitized-mbpp.json, of which the test part is asked: ids 11 to 510) or the hub.
-A prompt states the problem and shows the tests, which alone name the function. The score is pass@1
-of the one answer.
+A prompt has the problem and the tests, since only they name the function. The score is pass@1 of
+the one answer.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class MbppTask(ProgramTask):
         return entry_point(row)
 
     def program(self, row: dict[str, Any], code: str) -> str:
-        """The answer, what the tests import, the tests."""
+        """Return a program of the answer, the imports of the tests, and the tests."""
         return assembled(code, *(row.get("test_imports") or []), *row["test_list"])
 
 
 def entry_point(row: dict[str, Any]) -> str:
-    """The function of the problem's own solution that its tests call."""
+    """Return the function of the reference solution that the tests call."""
     called = {
         node.func.id
         for test in row["test_list"]

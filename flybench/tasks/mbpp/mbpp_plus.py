@@ -1,9 +1,9 @@
 """MBPP+: MBPP's functions with many more inputs, run against the reference solution in the sandbox.
 
 Data: `task.path=` (MbppPlus.jsonl, which EvalPlus' package fetches from its releases) or the hub.
-The package `evalplus` carries none, and is not needed: `plus_check.py` has its rules of comparison.
-A prompt states the problem with one assertion, which names the function. The score is pass@1 of the
-one answer, over the old and the new inputs.
+The package `evalplus` has no data and is not needed: `plus_check.py` has its rules of comparison. A
+prompt has the problem with one assertion, which names the function. The score is pass@1 of the one
+answer, over the old and the new inputs.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class MbppPlusTask(ProgramTask):
         return INSTRUCTION.format(problem=row["prompt"])
 
     def program(self, row: dict[str, Any], code: str) -> str:
-        """The answer, then the comparison in a namespace of its own."""
+        """Return a program of the answer, then the comparison in a separate namespace."""
         name = row["entry_point"]
-        told = [name, row["canonical_solution"], row["inputs"], row["atol"]]
+        values = [name, row["canonical_solution"], row["inputs"], row["atol"]]
         comparison = (
             f"__check = {{}}\nexec({inspect.getsource(plus_check)!r}, __check)\n"
-            f"__check['check']({name}, {', '.join(map(repr, told))})"
+            f"__check['check']({name}, {', '.join(map(repr, values))})"
         )
         return assembled(code, comparison)
 
@@ -63,14 +63,14 @@ def _each(convert: Callable[[Any], dict[str, Any]], rows: Rows) -> Rows:
             found.append(convert(row))
         except (KeyError, TypeError, ValueError, IndexError, SyntaxError, AttributeError) as error:
             raise FlybenchError(
-                f"row {number} of the task's data is no problem of MBPP+ "
+                f"row {number} of the task's data is not a problem of MBPP+ "
                 f"({type(error).__name__}: {error}): mend the file."
             ) from error
     return found
 
 
 def _of_evalplus(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of EvalPlus' own file, whose inputs are JSON and whose prompt is a docstring."""
+    """Convert a row of EvalPlus' file, whose inputs are JSON and whose prompt is a docstring."""
     kept = {name: row[name] for name in ("task_id", "entry_point", "canonical_solution", "atol")}
     inputs = as_python(str(row["task_id"]), [*row["base_input"], *row["plus_input"]])
     problem = row["prompt"].strip().strip("\"'").strip()
@@ -80,7 +80,7 @@ def _of_evalplus(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_hub(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of the hub's data set, whose inputs and tolerance stand in the program `test`."""
+    """Convert a row of the hub's data set, whose inputs and tolerance are in the program `test`."""
     tree = ast.parse(row["test"])
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     atol = next(c.args[-1] for c in calls if getattr(c.func, "id", "") == "assertion")

@@ -1,7 +1,7 @@
 """MBPP+'s comparison of an answer with the reference solution, as EvalPlus makes it.
 
-`tasks/mbpp_plus.py` passes this file's source into the sandbox and calls `check` there. It must
-therefore stand alone: the standard library, and nothing of flybench.
+`mbpp_plus.py` passes the source of this file into the sandbox and calls `check` there. It may
+import only the standard library.
 """
 
 import math
@@ -22,7 +22,7 @@ FOUND = ("check_str", "text_match_three", "text_starta_endb")
 
 
 def check(function: Callable[..., Any], name: str, solution: str, inputs: str, atol: float) -> None:
-    """Call `function` with every argument list of `inputs`, a list in Python's own writing.
+    """Call `function` with every argument list of `inputs`, a list as Python source.
 
     AssertionError: an answer is not that of `solution`, a source text that defines `name`.
     """
@@ -40,7 +40,7 @@ def check(function: Callable[..., Any], name: str, solution: str, inputs: str, a
 
 
 def same(name: str, found: Any, expected: Any, arguments: Any, atol: float) -> bool:
-    """Whether `found` may stand for `expected`, by the rule of the problem called `name`."""
+    """Return whether `found` equals `expected` by the rule of the problem `name`."""
     if name in AS_SETS:
         return set(found) == set(expected)
     if name in FOUND:
@@ -67,13 +67,13 @@ def _close(found: Any, expected: Any, atol: float) -> bool:
 
 
 def _height_not_slant(found: Any, atol: float, base: float, height: float) -> bool:
-    """A pyramid's surface, its second number read as the height of its top over the base."""
+    """Return a pyramid's surface, with the second argument as its height."""
     surface = base**2 + 2 * base * math.hypot(base / 2, height)
     return bool(abs(found - round(surface)) <= atol)
 
 
 def _padded_digits(found: Any, atol: float, first: int, second: int) -> bool:
-    """The distance of two numbers' digits, the shorter one filled with zeros."""
+    """Return the distance of two numbers' digits, the shorter one padded with zeros."""
     width = max(len(str(first)), len(str(second)))
     digits = zip(str(first).zfill(width), str(second).zfill(width), strict=True)
     return bool(found == sum(abs(int(one) - int(other)) for one, other in digits))

@@ -9,7 +9,7 @@ Arguments = list[Any]
 
 
 def as_python(task_id: str, inputs: list[Arguments]) -> list[Arguments]:
-    """The argument lists of a problem, read from JSON, with their own types.
+    """Return the argument lists of a problem from JSON, with their original types.
 
     Raises:
         ValueError, TypeError, IndexError: they are not those of this problem.
@@ -19,14 +19,14 @@ def as_python(task_id: str, inputs: list[Arguments]) -> list[Arguments]:
 
 
 def _tuples(value: Any, levels: int) -> Any:
-    """Lists down to `levels` as tuples."""
+    """Convert lists down to `levels` to tuples."""
     if levels == 0 or not isinstance(value, list):
         return value
     return tuple(_tuples(item, levels - 1) for item in value)
 
 
 def _inner(value: list[Any]) -> list[Any]:
-    """A list whose lists are tuples."""
+    """Convert the lists in a list to tuples."""
     return [_tuples(item, 1) for item in value]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from flybench.analysis.latency.decoding import decoding_costs, random_prompt
 from flybench.analysis.latency.measure import measure
-from flybench.analysis.latency.points import CONTEXT, points
+from flybench.analysis.latency.sweep import CONTEXT, points
 from flybench.analysis.latency.timing import Effort
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
 from flybench.decode import AR

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from flybench.analysis.latency.figure import figure
-from flybench.analysis.latency.table import COLUMNS, brief, frame, scaled
+from flybench.analysis.latency.table import COLUMNS, brief, figure, frame, scaled
 from flybench.analysis.latency.terminal import text
 from tests.reference.measurements import result, spread
 

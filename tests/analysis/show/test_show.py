@@ -12,8 +12,8 @@ import pytest
 from msgspec import structs
 from transformers import PreTrainedTokenizerFast
 
-from flybench.analysis.show.answer import Arm, answer
-from flybench.analysis.show.paint import coloured
+from flybench.analysis.show.answer import MethodAnswer, show_answer
+from flybench.analysis.show.outcomes import use_colour
 from flybench.cli.main import main
 from flybench.core.samples import Generation, LooseToken, Record, Round, Score, TargetStatistics
 from flybench.records.folder import RunFolder
@@ -55,7 +55,9 @@ def test_every_token_has_its_mark(folder: RunFolder, capsys: Any) -> None:
     said = shown(capsys, folder.path, "sums/1")
     assert "1▶⟦7⟧ᵍ cat" in said
     assert "ʷs" in said
-    assert "▶ parts from AR's at token 1 (AR's two best tokens were 4 apart there: no tie)" in said
+    assert (
+        "▶ diverges from AR's at token 1 (AR's two best tokens were 4 apart there: no tie)" in said
+    )
     assert "1▶0 cats" in said
     assert re.search(r"1 +'7' +'0' +0\.250 +0\.500 +2 +1\.50 +digit", said)
     assert re.search(r"score +1 +0", said)
@@ -80,13 +82,15 @@ def test_nothing_acts_on_the_terminal(
     count = len(tokenizer.encode(EVIL, add_special_tokens=False))
     rounds = Round(count, count - 1, 1, count, "l" + "e" * (count - 2) + "g", 0.0, 0.1, 0.0)
     own = structs.replace(spoken(tokenizer, EVIL, rounds), loose_tokens=[loose])
-    arm = Arm(Record(EVIL, EVIL, EVIL, 0, "", [own]), Score(EVIL, EVIL, 0.0, {}, EVIL, EVIL))
-    plain = Arm(Record(EVIL, "ar", EVIL, 0, "", [spoken(tokenizer, "x" + EVIL)]), None)
-    failed = Arm(Record(EVIL, EVIL, EVIL, 0, "", error=EVIL), None)
+    arm = MethodAnswer(
+        Record(EVIL, EVIL, EVIL, 0, "", [own]), Score(EVIL, EVIL, 0.0, {}, EVIL, EVIL)
+    )
+    plain = MethodAnswer(Record(EVIL, "ar", EVIL, 0, "", [spoken(tokenizer, "x" + EVIL)]), None)
+    failed = MethodAnswer(Record(EVIL, EVIL, EVIL, 0, "", error=EVIL), None)
     spell = tokenizer.decode
     known: Vocabulary = {token: spell([token]) for token in set(plain.record.turns[0].ids)}
     for one in (arm, failed):
-        said = answer(one, plain, known if spelled else {}, colour)
+        said = show_answer(one, plain, known if spelled else {}, colour)
         bare = re.sub(r"\x1b\[(?:0|1;3[0-7]|3[0-7])m", "", said) if colour else said
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069]", bare)
         assert "⟨U+001B⟩" in bare and "⟨U+202E⟩" in bare
@@ -97,10 +101,10 @@ def test_colours_are_for_terminals() -> None:
         def isatty(self) -> bool:
             return True
 
-    assert coloured(Terminal(), {"TERM": "xterm"})
-    assert not coloured(Terminal(), {"TERM": "xterm", "NO_COLOR": "1"})
-    assert not coloured(Terminal(), {"TERM": "dumb"})
-    assert not coloured(io.StringIO(), {"TERM": "xterm"})
+    assert use_colour(Terminal(), {"TERM": "xterm"})
+    assert not use_colour(Terminal(), {"TERM": "xterm", "NO_COLOR": "1"})
+    assert not use_colour(Terminal(), {"TERM": "dumb"})
+    assert not use_colour(io.StringIO(), {"TERM": "xterm"})
 
 
 def test_the_list_begins_with_flips_and_loose_answers(tmp_path: Path, capsys: Any) -> None:

@@ -14,7 +14,7 @@ from flybench.config import EngineConfig, ModelConfig, ModelRef
 from flybench.config.compose import cells, parse_request
 from flybench.engine.cost.footprint import footprint, stored_bytes
 from flybench.engine.cost.sizes import draft_sizes, head_sizes, target_sizes
-from flybench.engine.drafters.borrowed import save_layers
+from flybench.engine.drafters.shared_embeddings import save_layers
 from flybench.engine.loading.description import describe_pair
 from flybench.engine.loading.load import load_model, load_models
 from flybench.engine.loading.random_models import random_model

@@ -11,7 +11,7 @@ from torch import nn
 from flybench.core.drafts import Draft
 from flybench.core.errors import FlybenchError
 from flybench.engine.graph.capture import capture
-from flybench.engine.graph.linears import Part, ThinLinear, rewire_linears
+from flybench.engine.graph.linears import Part, SkinnyLinear, rewire_linears
 from flybench.engine.graph.target import GraphTarget
 from flybench.sampling import Sampling
 from flybench.verify.exact import ExactVerifier
@@ -41,7 +41,7 @@ def test_joined_projections_compute_the_same() -> None:
     query = attention.q_proj.weight
     rewire_linears(model)
     assert [type(m) for m in (attention.q_proj, mlp.up_proj)] == [Part, Part]
-    assert [type(m) for m in (attention.o_proj, model.lm_head)] == [ThinLinear, ThinLinear]
+    assert [type(m) for m in (attention.o_proj, model.lm_head)] == [SkinnyLinear, SkinnyLinear]
     torch.testing.assert_close(model(ids).logits, plain)
     # The old parameter is a view of the joined one: nothing is in memory twice.
     whole = attention.q_proj._joined[0].weight
@@ -64,7 +64,7 @@ def test_a_linear_of_another_type_keeps_its_own_pass() -> None:
     mlp.gate_proj.__class__ = Quantised
     rewire_linears(model)
     assert type(mlp.gate_proj) is Quantised
-    assert type(mlp.up_proj) is ThinLinear
+    assert type(mlp.up_proj) is SkinnyLinear
 
 
 def test_a_text_longer_than_the_cache_is_refused() -> None:

@@ -11,7 +11,7 @@ import torch
 
 from flybench.core.drafts import Draft, RowStatistics, TargetView
 from flybench.engine.graph import target
-from flybench.engine.graph.target import CapturedJudge
+from flybench.engine.graph.target import CapturedVerifier
 from flybench.sampling import Sampling
 from flybench.verify.base import Verifier
 from flybench.verify.exact import ExactVerifier
@@ -48,7 +48,7 @@ def test_captured_verdicts_equal_the_verifier_own(verifier: Verifier, graphs: li
     }
     inbox = torch.zeros(2 + LONGEST, dtype=torch.long)
     model: Any = SimpleNamespace(inbox=inbox, ranks=1)
-    captured = CapturedJudge(verifier, model, views, None)
+    captured = CapturedVerifier(verifier, model, views, None)
     assert len(graphs) == 2
     for nodes in [*range(LONGEST + 1)] * 2:
         logits.copy_(torch.randn(logits.shape, generator=generator) * 2)

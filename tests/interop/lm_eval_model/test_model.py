@@ -19,7 +19,7 @@ from flybench.interop.lm_eval_model import model as model_module
 from flybench.interop.lm_eval_model.model import FlybenchLM
 from flybench.interop.lm_eval_model.requests import config_of
 from flybench.records.jsonl import read_jsonl
-from flybench.run import generate as answer_module
+from flybench.run import generate as generate_module
 from flybench.run.setup import ModelSetup
 from tests.reference import toys
 
@@ -170,14 +170,14 @@ def test_stops_end_answers_and_repeats_differ(tmp_path: Path) -> None:
 def test_a_failure_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     records = tmp_path / "answers.jsonl"
     own = FlybenchLM(records=str(records), warmup=0, **SMALL)
-    converse = answer_module.converse
+    generate_turns = generate_module.generate_turns
 
     def failing(plan: ModelSetup, prompt: Prompt, decoder: Decoder, salt: str) -> list[Generation]:
         if prompt.sample_id == "toy/1":
             raise torch.OutOfMemoryError("no room")
-        return converse(plan, prompt, decoder, salt)
+        return generate_turns(plan, prompt, decoder, salt)
 
-    monkeypatch.setattr(answer_module, "converse", failing)
+    monkeypatch.setattr(generate_module, "generate_turns", failing)
     with pytest.raises(FlybenchError, match="toy/1 failed"):
         own.generate_until([request("Hello", number) for number in range(3)])
     done, failed = read_jsonl(records, Record)

@@ -92,7 +92,7 @@ def test_references_of_the_data_themselves(tmp_path: Path) -> None:
     [
         (json.dumps(REFERENCE | {"question_id": 99}), "none of the questions"),
         ('{"question_id": 1}', "choices[0].turns"),
-        ("{", "no file of JSON rows"),
+        ("{", "not a file of JSON rows"),
         (None, "holds 0 files"),
     ],
 )

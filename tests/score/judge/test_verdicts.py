@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flybench.score.judge.base import Reply
-from flybench.score.judge.verdicts import read_verdict
+from flybench.score.judge.prompts import read_verdict
 
 
 def reply(text: str, finish: str = "stop") -> Reply:

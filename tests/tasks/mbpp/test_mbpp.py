@@ -83,7 +83,7 @@ def test_tests_that_are_no_python_are_refused_at_once(tmp_path: Path) -> None:
 
 def test_a_damaged_file_is_one_sentence(tmp_path: Path) -> None:
     file = tmp_path / "sanitized-mbpp.json"
-    for text, why in (("[{", "no file of JSON rows"), ("[3]", "is no object")):
+    for text, why in (("[{", "not a file of JSON rows"), ("[3]", "is not an object")):
         file.write_text(text)
         with pytest.raises(FlybenchError, match=why):
             MbppTask(TaskConfig("mbpp", "mbpp", str(file)))

@@ -5,7 +5,7 @@ writes them to the cache, so that no program waits for another.
 
 A split past the live length costs one load. Rows come in tiles of 16, and splits are as long as the
 cache alone decides, so that a row's result never depends on what else is in the pass. Passes that
-read a prompt have rows enough to keep the card busy: tiles of 64, and the whole cache as one split.
+read a prompt have rows enough to keep the GPU busy: tiles of 64, and the whole cache as one split.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROW_TILE = 16
 # Passes of more tokens than this are prompts.
 MOST_SPLIT = 64
 PROMPT_TILE = PROMPT_BLOCK = 64
-# Short splits keep more of the card busy, long ones leave less to merge.
+# Short splits keep more of the GPU busy, long ones leave less to merge.
 SHORT_SPLIT, LONG_SPLIT = 64, 128
 LONG_CACHE = 4096
 
@@ -116,10 +116,10 @@ def _partial(
             scores = tl.where(seen, scores, -float("inf"))
             higher = tl.maximum(peak, tl.max(scores, 1))
             safe = tl.where(higher == -float("inf"), 0.0, higher)
-            law = tl.exp(scores - safe[:, None])
+            weights = tl.exp(scores - safe[:, None])
             shrink = tl.exp(peak - safe)
-            part = tl.dot(law.to(v.dtype), v, input_precision=PRECISION)
-            mass = mass * shrink + tl.sum(law, 1)
+            part = tl.dot(weights.to(v.dtype), v, input_precision=PRECISION)
+            mass = mass * shrink + tl.sum(weights, 1)
             total = total * shrink[:, None] + part
             peak = higher
             first += BLOCK

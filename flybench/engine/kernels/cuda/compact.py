@@ -19,7 +19,7 @@ def _gather(
     D: tl.constexpr,
     WIDE: tl.constexpr,
 ):
-    # An address alone has no type; the first cache lends its own.
+    # Addresses have no type; that of the first cache is used.
     cache = tl.load(address_ptr + tl.program_id(0)).to(like_ptr.dtype)
     head = tl.program_id(1).to(tl.int64)
     first = tl.load(first_ptr)

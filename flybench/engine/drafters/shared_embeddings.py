@@ -1,9 +1,8 @@
-"""A draft model that is a few layers of its own between the target's embeddings and output layer.
+"""A draft model with a few layers of its own that shares the target's embeddings and output layer.
 
-A small model's embeddings are most of its bytes, so a draft for one target need not bring any: its
-folder holds the layers, the last norm, and the ids worth scoring, the most frequent first. What it
-borrows costs no memory, and its words are the target's by construction. `flybench/train/draft.py`
-makes such folders.
+Embeddings are most of the bytes of a small model. The folder of such a draft holds only its layers,
+the last norm, and the ids to score, the most frequent first. The shared layers cost no memory, and
+the vocabulary is the target's by construction. `flybench/train/draft.py` makes such folders.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ OWN = ("layers.", "norm.")
 
 
 @dataclass(frozen=True)
-class OwnLayers:
-    """What a folder brings: `ids` [V_d] in falling order of frequency, and the parts of a decoder,
-    by their names in it."""
+class DraftLayers:
+    """Contents of a folder: `ids` [V_d] in falling order of frequency, and tensors of a decoder
+    by name."""
 
     name: str
     ids: Tensor
     parts: Mapping[str, Tensor]
 
     def scored(self, most: int | None) -> Tensor:
-        """The ids that the draft may propose, in order: all, or the `most` frequent."""
+        """Return the ids that the draft may propose, in order: all, or the `most` frequent."""
         return self.ids[:most].sort().values
 
     @property
@@ -46,8 +45,8 @@ class OwnLayers:
         return 1 + max(int(name.split(".")[1]) for name in self.parts if name.startswith("layers."))
 
 
-def borrows(folder: Path) -> bool:
-    """Whether a folder holds such a draft, and no model that stands alone."""
+def shares_embeddings(folder: Path) -> bool:
+    """Return whether a folder holds such a draft instead of a complete model."""
     try:
         found = json.loads((folder / "config.json").read_text())
     except (OSError, ValueError):
@@ -55,8 +54,8 @@ def borrows(folder: Path) -> bool:
     return isinstance(found, dict) and found.get("model_type") == KIND
 
 
-def read_layers(folder: Path) -> OwnLayers:
-    """What `save_layers` wrote.
+def read_layers(folder: Path) -> DraftLayers:
+    """Read a folder that `save_layers` wrote.
 
     Raises:
         FlybenchError: the file is missing or damaged.
@@ -66,8 +65,8 @@ def read_layers(folder: Path) -> OwnLayers:
         ids = parts.pop(IDS)
         distinct = ids.ndim == 1 and ids.unique().numel() == len(ids)
         if ids.is_floating_point() or not distinct or ids.min() < 0:
-            raise ValueError(f"{IDS} are no list of different ids")
-        own = OwnLayers(folder.name, ids.long(), parts)
+            raise ValueError(f"{IDS} are not distinct integers")
+        own = DraftLayers(folder.name, ids.long(), parts)
         assert own.layers
     except Exception as error:  # every reader of a damaged file raises its own kind
         raise FlybenchError(
@@ -93,8 +92,8 @@ def save_layers(model: PreTrainedModel, ids: Tensor, folder: Path, target: str) 
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
 
 
-def borrow(target: PreTrainedModel, own: OwnLayers) -> PreTrainedModel:
-    """The draft, on the tensors of `target` where it brings none; `target` stays as it is.
+def attach_layers(target: PreTrainedModel, own: DraftLayers) -> PreTrainedModel:
+    """Return the draft, which shares the other tensors of `target`; `target` is not changed.
 
     Raises:
         FlybenchError: it is made for a target of other sizes.
@@ -121,7 +120,7 @@ def borrow(target: PreTrainedModel, own: OwnLayers) -> PreTrainedModel:
     return draft.eval().requires_grad_(False)
 
 
-def _check_parts(needed: Mapping[str, Tensor], own: OwnLayers, target: PreTrainedModel) -> None:
+def _check_parts(needed: Mapping[str, Tensor], own: DraftLayers, target: PreTrainedModel) -> None:
     wrong = sorted(set(needed) ^ set(own.parts))
     wrong += [n for n, p in needed.items() if n in own.parts and own.parts[n].shape != p.shape]
     if wrong:

@@ -11,7 +11,7 @@ from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelConfig
 from flybench.core.errors import FlybenchError
 from flybench.decode import AR, StopRule, build_decoder
 from flybench.engine.cost.footprint import footprint
-from flybench.engine.drafters.trimmed import frequent_ids, trim_output
+from flybench.engine.drafters.vocabulary_trim import frequent_ids, trim_output
 from flybench.engine.eager.model import EagerTarget
 from flybench.engine.loading.description import describe_pair
 from flybench.engine.loading.load import load_pair

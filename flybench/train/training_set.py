@@ -1,4 +1,4 @@
-"""What every training of a drafter begins and ends with: texts apart, words to score, a measure."""
+"""Training data of a drafter: the answers, the held-out ones, and the draft vocabulary."""
 
 from __future__ import annotations
 
@@ -19,27 +19,31 @@ from flybench.core.errors import FlybenchError
 from flybench.decode import Decoder, StopRule
 from flybench.train.corpus import Sample, batches, split
 from flybench.train.optimise import Loss, Schedule, optimise
-from flybench.train.settings import Settings
+from flybench.train.settings import TrainingSettings
 from flybench.train.vocabulary import DraftVocabulary, coverage, frequent
 
-ALL, BEGUN = "all", "begun.json"
+ALL, MANIFEST = "all", "begun.json"
 
 
 @dataclass(frozen=True)
-class Lessons:
-    """A target's answers, those that are learned and those that are not, and the frequent ids."""
+class TrainingSet:
+    """Answers of a target to train on, held-out answers, and the most frequent ids."""
 
     train: list[Sample]
     held_out: list[Sample]
-    words: DraftVocabulary
-    settings: Settings
+    vocabulary: DraftVocabulary
+    settings: TrainingSettings
 
     @classmethod
-    def of(cls, corpus: Sequence[Sample], target: PreTrainedModel, settings: Settings) -> Lessons:
-        """Raises:
-        FlybenchError: there are too few answers.
+    def of(
+        cls, corpus: Sequence[Sample], target: PreTrainedModel, settings: TrainingSettings
+    ) -> TrainingSet:
+        """Split a corpus and count its ids.
+
+        Raises:
+            FlybenchError: there are too few answers.
         """
-        # Of a longer text nothing would be learned, and nothing could be measured.
+        # A longer text can be neither trained on nor measured.
         whole = [s for s in corpus if len(s.prompt) + len(s.answer) <= settings.longest]
         train, held_out = split(whole, settings.held_out, settings.seed)
         if not train or not held_out:
@@ -49,27 +53,28 @@ class Lessons:
             )
         vocab = target.config.vocab_size
         size = min(settings.draft_vocab_size, vocab)
-        words = frequent((sample.answer for sample in train), size, vocab)
-        return cls(train, held_out, words, settings)
+        vocabulary = frequent((sample.answer for sample in train), size, vocab)
+        return cls(train, held_out, vocabulary, settings)
 
-    def learn(self, module: nn.Module, loss: Loss, folder: Path, target: str) -> None:
-        """Train `module`, going on with what `folder` holds.
+    def train_module(self, module: nn.Module, loss: Loss, folder: Path, target: str) -> None:
+        """Train `module`, or resume the training in `folder`.
 
         Raises:
-            FlybenchError: that was begun with other settings, answers or another `target`.
+            FlybenchError: it was started with other settings, answers or another `target`.
         """
         settings = self.settings
         made_of = asdict(settings) | {"target": target, "answers": _digest(self.train)}
         later = ("measured", "save_every")
-        claim(folder / BEGUN, {n: value for n, value in made_of.items() if n not in later})
+        fixed = {name: value for name, value in made_of.items() if name not in later}
+        check_manifest(folder / MANIFEST, fixed)
         schedule = Schedule(settings.steps, settings.lr, save_every=settings.save_every)
         optimise(
             module, loss, lambda n: batches(self.train, settings.batch_tokens, n), schedule, folder
         )
 
     def facts(self, target: str) -> dict[str, Any]:
-        """What a card tells of what was learned."""
-        ids = self.words.ids
+        """Return the facts of the training set for the model card."""
+        ids = self.vocabulary.ids
         return {
             "target": target,
             "answers": {"trained": len(self.train), "held_out": len(self.held_out)},
@@ -77,14 +82,16 @@ class Lessons:
                 Counter(domain for _, domain in {(tuple(s.prompt), s.domain) for s in self.train})
             ),
             "answer_tokens": sum(len(sample.answer) for sample in self.train),
-            "coverage": self.words.coverage,
+            "coverage": self.vocabulary.coverage,
             "held_out_coverage": coverage(ids, (sample.answer for sample in self.held_out)),
             "settings": asdict(self.settings),
         }
 
     def measure(self, decoders: Mapping[str, Decoder], ends: Sequence[int]) -> dict[str, Any]:
-        """Tokens per pass of the target (τ) on held-out prompts, in all and by their domain, for
-        each of the named methods."""
+        """Decode held-out prompts with each named method.
+
+        Returns the tokens per pass of the target (τ), overall and by domain.
+        """
         texts = {tuple(sample.prompt): sample for sample in self.held_out}
         samples = sorted(texts.values(), key=lambda sample: sample.prompt)
         random.Random(self.settings.seed).shuffle(samples)
@@ -95,11 +102,11 @@ class Lessons:
         }
 
 
-def claim(path: Path, made_of: Mapping[str, Any]) -> None:
-    """Note in `path` what its folder is made of; what is noted there already must be the same.
+def check_manifest(path: Path, made_of: Mapping[str, Any]) -> None:
+    """Write the inputs of a training into `path`; an existing manifest must be equal.
 
     Raises:
-        FlybenchError: it is not.
+        FlybenchError: it differs.
     """
     plain = json.loads(json.dumps(made_of))
     if not path.is_file():

@@ -1,7 +1,7 @@
-"""A draft model that scores frequent ids alone: its output layer is most of what a small one reads.
+"""A draft model that scores only frequent ids, since the output layer dominates a small model.
 
-Source: VocabTrim (arXiv 2506.22694). Ids outside are never proposed; the target still emits them,
-so that a lossless rule stays lossless.
+Source: VocabTrim (arXiv 2506.22694). Other ids are never proposed, but the target still emits them:
+a lossless rule stays lossless.
 """
 
 from __future__ import annotations
@@ -37,17 +37,16 @@ class TrimmedOutput(nn.Module):
 
 
 def frequent_ids(tokenizer: PreTrainedTokenizerBase, size: int, vocab_size: int) -> Tensor:
-    """The first `size` ids and the special ones: tokenizers number their merges as they are made,
-    the most frequent first."""
+    """Return the first `size` ids and the special ones; tokenizers number frequent merges first."""
     special = [token for token in tokenizer.all_special_ids if token < vocab_size]
     return torch.tensor(sorted({*range(min(size, vocab_size)), *special}))
 
 
 def trim_output(model: PreTrainedModel, ids: Tensor) -> PreTrainedModel:
-    """Restrict `model`, in place, to proposing `ids`.
+    """Restrict the output layer of `model`, in place, to `ids`.
 
     Raises:
-        FlybenchError: its output layer is not a plain one.
+        FlybenchError: its output layer is not a plain linear layer.
     """
     output: Any = model.get_output_embeddings()
     if type(output) is not nn.Linear:

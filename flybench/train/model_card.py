@@ -1,4 +1,4 @@
-"""The card of a trained drafter: what it is for, what it was made of, and what it reached."""
+"""The model card of a trained drafter: its use, its data, and its measured τ."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flybench.train.lessons import ALL
+from flybench.train.training_set import ALL
 
 HEAD = """# An EAGLE-3 head for {target}
 
@@ -24,18 +24,18 @@ Card = Callable[[dict[str, Any], str], str]
 
 
 def publish(folder: Path, facts: dict[str, Any], card: Card, data: str) -> None:
-    """Put the facts, and the card made of them, beside the weights."""
+    """Write the facts and the model card beside the weights."""
     (folder / "training.json").write_text(json.dumps(facts, indent=2) + "\n")
     (folder / "README.md").write_text(card(facts, data))
 
 
 def head_card(facts: dict[str, Any], data: str) -> str:
-    """Markdown, from the facts that `train_head` returns and the name of the prompts."""
+    """Return Markdown, from the facts that `train_head` returns and the name of the prompts."""
     return _card(HEAD.format(target=facts["target"]), facts, data)
 
 
 def draft_card(facts: dict[str, Any], data: str) -> str:
-    """Markdown, from the facts that `train_draft` returns and the name of the prompts."""
+    """Return Markdown, from the facts that `train_draft` returns and the name of the prompts."""
     layers = len(facts["settings"]["layers"])
     return _card(DRAFT.format(target=facts["target"], layers=layers), facts, data)
 
@@ -65,7 +65,7 @@ Other domains were not measured here.
 
 
 def _measured(facts: dict[str, Any]) -> str:
-    """One row for each domain, one column of τ for each method."""
+    """Return a table with a row for each domain and a column of τ for each method."""
     methods = facts["tau"]
     trained = facts["prompts_by_domain"] | {ALL: sum(facts["prompts_by_domain"].values())}
     decoded = facts["measured_prompts"] | {ALL: sum(facts["measured_prompts"].values())}

@@ -1,10 +1,10 @@
-"""Are products of a few rows faster in blocks of the weight on this CPU? Prints one JSON line.
+"""Compare linear layers with and without blocks of the weight on this CPU; print one JSON line.
 
-    python benchmarks/thin.py [--shape qwen2.5-0.5b] [--threads N] [--repeats 15]
+    python benchmarks/skinny_matmul.py [--shape qwen2.5-0.5b] [--threads N] [--repeats 15]
 
 Passes of random fp32 weights by the number of their rows, with every linear layer as PyTorch has it
-and in blocks (`flybench/engine/eager/thin.py`), in turn: plain ÷ blocks for each number, above 1
-where blocks are faster, with its interval over pairs.
+and in blocks (`flybench/engine/eager/skinny_matmul.py`), in turn: plain ÷ blocks for each number,
+above 1 where blocks are faster, with its interval over pairs.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy as np
 import torch
 from measuring import machine, mean_ratio
 
-from flybench.engine.eager import thin
+from flybench.engine.eager import skinny_matmul
 from flybench.engine.eager.model import EagerModel
 from flybench.engine.loading.shapes import random_weights, shape_config
-from flybench.measure.clock import physical_cores
+from flybench.measure.environment import physical_cores
 
 CPU = torch.device("cpu")
 CONTEXT = 256
@@ -30,7 +30,7 @@ ROWS = (1, 2, 3, 4, 5, 9, 15, 16, 24, 32, 48, 64, 128)
 
 def pass_s(model: EagerModel, rows: int, blocks: bool) -> float:
     """Seconds of a pass of `rows` tokens after `CONTEXT` others."""
-    thin.worth_it = lambda: range(1, 1 << 20) if blocks else range(0)  # type: ignore[assignment]
+    skinny_matmul.supported_row_counts = lambda: range(1, 1 << 20) if blocks else range(0)  # type: ignore[assignment]
     start = time.perf_counter()
     model.extend(torch.arange(5, 5 + rows), rows=rows)
     spent = time.perf_counter() - start

@@ -1,6 +1,6 @@
 """How far is the law of each rule from the target's at temperature > 0? Prints one JSON line.
 
-    python benchmarks/law.py [--draws 400000]
+    python benchmarks/distribution.py [--draws 400000]
 
 The target is a small random model in fp32 and the draft the same without one of its four layers,
 both cut to six words of their vocabulary, so that the target's law of the first two tokens is known
@@ -99,7 +99,7 @@ class Pair(NamedTuple):
         models = (target, without_layers(target, *LEFT_OUT))
         return cls(*(_levels(model, ids, K + LENGTH - 1) for model in models))
 
-    def law(self) -> Tensor:
+    def probs(self) -> Tensor:
         """The target's law of the first two tokens: [V * V]."""
         first, second = (SAMPLING.warp(level) for level in self.target[:LENGTH])
         return (first.double().T * second.double()).flatten()
@@ -124,15 +124,15 @@ class Proposal(NamedTuple):
 def chains(
     pair: Pair, node: Tensor, depth: int, length: int, sampled: bool, generator: torch.Generator
 ) -> Proposal:
-    tokens, laws, rows = [], [], [pair.target[depth][node]]
+    tokens, probs_by_step, rows = [], [], [pair.target[depth][node]]
     for step in range(depth, depth + length):
-        law = SAMPLING.warp(pair.draft[step][node])
-        tokens.append(draw(law, generator) if sampled else law.argmax(-1))
-        laws.append(law)
+        probs = SAMPLING.warp(pair.draft[step][node])
+        tokens.append(draw(probs, generator) if sampled else probs.argmax(-1))
+        probs_by_step.append(probs)
         node = node * V + tokens[-1]
         rows.append(pair.target[step + 1][node])
     chain = torch.stack(tokens, 1) if length else torch.empty(len(node), 0, dtype=torch.long)
-    return Proposal(chain, torch.stack(laws, 1) if sampled else None, torch.stack(rows, 1))
+    return Proposal(chain, torch.stack(probs_by_step, 1) if sampled else None, torch.stack(rows, 1))
 
 
 def trees(pair: Pair, node: Tensor, depth: int) -> Proposal:
@@ -188,9 +188,9 @@ def first_two(
     return torch.bincount(first * V + second, minlength=V * V), float(lengths.double().mean())
 
 
-def distance(law: Floats, counts: Floats) -> Floats:
-    """Total variation between `law` [C] and the frequencies of `counts` [..., C]."""
-    return np.abs(counts / counts.sum(-1, keepdims=True) - law).sum(-1) / 2
+def distance(probs: Floats, counts: Floats) -> Floats:
+    """Total variation between `probs` [C] and the frequencies of `counts` [..., C]."""
+    return np.abs(counts / counts.sum(-1, keepdims=True) - probs).sum(-1) / 2
 
 
 def measure(rule: Rule, pair: Pair, draws: int, seed: int) -> dict[str, Any]:
@@ -198,11 +198,11 @@ def measure(rule: Rule, pair: Pair, draws: int, seed: int) -> dict[str, Any]:
     generator, rng = torch.Generator().manual_seed(seed), np.random.default_rng(seed)
     parts = [first_two(rule, pair, CHUNK, generator) for _ in range(max(draws // CHUNK, 1))]
     counts = torch.stack([part[0] for part in parts]).sum(0).double().numpy()
-    law, size = pair.law().numpy(), int(counts.sum())
-    law = law / law.sum()
-    tv = float(distance(law, counts))
-    floor = distance(law, rng.multinomial(size, law, RESAMPLES).astype(float))
-    again = distance(law, rng.multinomial(size, counts / size, RESAMPLES).astype(float))
+    probs, size = pair.probs().numpy(), int(counts.sum())
+    probs = probs / probs.sum()
+    tv = float(distance(probs, counts))
+    floor = distance(probs, rng.multinomial(size, probs, RESAMPLES).astype(float))
+    again = distance(probs, rng.multinomial(size, counts / size, RESAMPLES).astype(float))
     low, high = (max(2 * tv - float(end), 0.0) for end in np.quantile(again, [0.975, 0.025]))
     return {
         "tv": tv,

@@ -1,4 +1,4 @@
-"""What a target thinks at every place of a text, over the ids that a drafter may propose."""
+"""The forward pass of the target as teacher, and the loss of a drafter against it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from flybench.engine.eagle3.taps import Taps
 CHUNK = 4096  # rows of logits that are in memory at a time
 
 
-class Taught(NamedTuple):
-    """A target's pass over texts [B, T].
+class TeacherOutputs(NamedTuple):
+    """Outputs of the target on texts [B, T].
 
-    `hidden` [B, T, H] is what its output layer reads, `choice` [B, T] its favourite id after each
-    token; `taps` [B, T, 3 · H] if it is tapped.
+    `hidden` [B, T, H] is the input of its output layer, `choice` [B, T] its top-1 id after each
+    token, and `taps` [B, T, 3 · H] its tapped hidden states, None if it is not tapped.
     """
 
     hidden: Tensor
@@ -28,21 +28,22 @@ class Taught(NamedTuple):
 
 
 @torch.no_grad()
-def teach(target: PreTrainedModel, taps: Taps, ids: Tensor) -> Taught:
-    """Read `ids` [B, T]; what stands behind a shorter text does not matter to it."""
+def teacher_forward(target: PreTrainedModel, taps: Taps, ids: Tensor) -> TeacherOutputs:
+    """Run the target on `ids` [B, T]; padding behind a text does not affect it."""
     hidden = target.get_decoder()(input_ids=ids, use_cache=False).last_hidden_state
     output = target.get_output_embeddings()
     rows = hidden.flatten(0, 1).split(CHUNK)
     choice = torch.cat([output(part).argmax(-1) for part in rows]).view_as(ids)
     found = taps.latest
-    return Taught(hidden, choice, torch.cat(found, -1) if found else None)
+    return TeacherOutputs(hidden, choice, torch.cat(found, -1) if found else None)
 
 
 def soft_loss(scored: Tensor, head: Tensor, hidden: Tensor, teacher: Tensor) -> Tensor:
-    """Mean cross-entropy of a drafter's law against the target's, over the same ids.
+    """Return the mean cross-entropy of a drafter's distribution against the target's.
 
-    `scored` [R, H_d] is read by `head` [V_d, H_d], `hidden` [R, H] by `teacher` [V_d, H]. Logits
-    are made a chunk at a time, and again for the gradient.
+    Both are over the same ids. The logits are `scored` [R, H_d] times `head` [V_d, H_d] and
+    `hidden` [R, H] times `teacher` [V_d, H]. They are computed in chunks, and recomputed in the
+    backward pass.
     """
     total = scored.new_zeros((), dtype=torch.float32)
     for own, theirs in zip(scored.split(CHUNK), hidden.split(CHUNK), strict=True):
@@ -52,5 +53,5 @@ def soft_loss(scored: Tensor, head: Tensor, hidden: Tensor, teacher: Tensor) -> 
 
 def _chunk(own: Tensor, head: Tensor, theirs: Tensor, teacher: Tensor) -> Tensor:
     with torch.no_grad():
-        law = F.linear(theirs, teacher).float().softmax(-1)
-    return -(law * F.linear(own, head).float().log_softmax(-1)).sum()
+        probs = F.linear(theirs, teacher).float().softmax(-1)
+    return -(probs * F.linear(own, head).float().log_softmax(-1)).sum()

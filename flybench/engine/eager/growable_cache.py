@@ -1,7 +1,6 @@
-"""A cache whose buffers outgrow the text, so that a pass copies its own tokens and no others.
+"""A KV cache with spare capacity: a pass copies only its own tokens.
 
-Transformers' dynamic cache joins old and new keys at every pass, which copies the whole text for
-each token.
+Transformers' dynamic cache concatenates old and new keys at every pass, which copies all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ LEAST_ROOM = 256
 ROOM = 0.25
 
 
-class GrowingLayer(DynamicLayer):
+class GrowableLayer(DynamicLayer):
     """`keys` and `values` [B, KV, T, D] are the filled parts of larger buffers."""
 
     _buffers: tuple[Tensor, Tensor] | None = None
@@ -50,8 +49,8 @@ def _put(buffers: Sequence[Tensor], start: int, tokens: Sequence[Any]) -> None:
         buffer[..., start : start + part.shape[-2], :] = part
 
 
-def growing_cache() -> DynamicCache:
-    """An empty cache of `GrowingLayer`s, one for each layer that asks for it."""
+def growable_cache() -> DynamicCache:
+    """Return an empty cache of `GrowableLayer`s."""
     cache = DynamicCache()
-    cache.layer_class_to_replicate = GrowingLayer
+    cache.layer_class_to_replicate = GrowableLayer
     return cache

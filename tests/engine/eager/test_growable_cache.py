@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 from transformers import DynamicCache
 
-from flybench.engine.eager.growing import LEAST_ROOM, growing_cache
+from flybench.engine.eager.growable_cache import LEAST_ROOM, growable_cache
 
 
 def test_it_holds_what_the_dynamic_cache_holds() -> None:
     """Through growth, and through rollbacks that other tokens are written over."""
-    ours, theirs = growing_cache(), DynamicCache()
+    ours, theirs = growable_cache(), DynamicCache()
     generator = torch.Generator().manual_seed(0)
     for tokens, back in ((1, 0), (300, 5), (1, 1), (LEAST_ROOM, 100), (2, 0), (900, 899), (7, 0)):
         keys, values = torch.randn(2, 1, 3, tokens, 4, generator=generator)
@@ -22,7 +22,7 @@ def test_it_holds_what_the_dynamic_cache_holds() -> None:
 
 
 def test_a_step_leaves_the_text_where_it_is() -> None:
-    cache = growing_cache()
+    cache = growable_cache()
     before, _ = cache.update(*torch.randn(2, 1, 2, 50, 4), 0)
     for _ in range(LEAST_ROOM):
         after, _ = cache.update(*torch.randn(2, 1, 2, 1, 4), 0)

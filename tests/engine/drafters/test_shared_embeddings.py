@@ -15,8 +15,13 @@ from flybench.analysis.latency.pair import load_costed
 from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelConfig, ModelRef
 from flybench.core.errors import FlybenchError
 from flybench.decode import AR, StopRule, build_decoder
-from flybench.engine.drafters.borrowed import borrow, borrows, read_layers, save_layers
 from flybench.engine.drafters.layer_skip import with_layers
+from flybench.engine.drafters.shared_embeddings import (
+    attach_layers,
+    read_layers,
+    save_layers,
+    shares_embeddings,
+)
 from flybench.engine.eager.model import EagerTarget
 from flybench.engine.loading.description import describe, describe_pair
 from flybench.engine.loading.load import load_pair
@@ -52,7 +57,7 @@ def test_what_is_saved_is_what_is_borrowed_for(arch: str, tmp_path: Path) -> Non
     target, original = toys.model(arch), layers_of(arch)
     before = {name: weight.clone() for name, weight in target.named_parameters()}
     save_layers(original, IDS, tmp_path, "toy")
-    draft = borrow(target, read_layers(tmp_path))
+    draft = attach_layers(target, read_layers(tmp_path))
     with torch.inference_mode():
         torch.testing.assert_close(draft(TEXT).logits, original(TEXT).logits)
     assert draft.get_input_embeddings().weight is target.get_input_embeddings().weight
@@ -93,10 +98,10 @@ def test_a_trim_keeps_the_most_frequent(folder: Path) -> None:
 
 
 def test_only_such_a_folder_borrows(folder: Path, tmp_path: Path) -> None:
-    assert borrows(folder)
-    assert not borrows(tmp_path)
+    assert shares_embeddings(folder)
+    assert not shares_embeddings(tmp_path)
     (tmp_path / "config.json").write_text("[]")
-    assert not borrows(tmp_path)
+    assert not shares_embeddings(tmp_path)
 
 
 def refused(config: ModelConfig, *parts: str) -> None:

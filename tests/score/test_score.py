@@ -9,7 +9,7 @@ import pytest
 
 from flybench.core.samples import Generation, Record, Score
 from flybench.records.folder import RunFolder
-from flybench.score.scoring import score_run
+from flybench.score.score import score_records
 
 ANSWERS = {"ar": "4", "spd": "4", "fly": "5"}
 
@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 def test_equal_answers_are_scored_once_by_a_rule(folder: RunFolder) -> None:
     scorer = Unsteady()
-    found = {score.method: score.correct for score in score_run(folder, scorer, by_answer=True)}
+    found = {score.method: score.correct for score in score_records(folder, scorer, by_answer=True)}
     assert set(found) == set(ANSWERS)
     assert found["ar"] == found["spd"]
     assert len(scorer.asked) == 2
@@ -51,11 +51,11 @@ def test_equal_answers_are_scored_once_by_a_rule(folder: RunFolder) -> None:
 
 def test_otherwise_every_method_is_asked_about(folder: RunFolder) -> None:
     scorer = Unsteady()
-    score_run(folder, scorer)
+    score_records(folder, scorer)
     assert sorted(scorer.asked) == [("s", "ar"), ("s", "fly"), ("s", "spd")]
 
 
 def test_a_timeout_is_judged_again(folder: RunFolder) -> None:
     scorer = Unsteady("timeout after 10 s")
-    assert {score.reason for score in score_run(folder, scorer)} == {"passed"}
+    assert {score.reason for score in score_records(folder, scorer)} == {"passed"}
     assert len(scorer.asked) == 2 * len(ANSWERS)

@@ -1,6 +1,6 @@
-"""What a pass asks of a machine: bytes to read and operations to do, by width, context and batch.
+"""Work of a forward pass: bytes to read and operations to do, by width, context and batch.
 
-Over the rates that the machine reaches they are the two floors of a pass; the higher one binds.
+Divided by the rates of the machine they give the two floors of a roofline; the higher one binds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from transformers import PretrainedConfig, PreTrainedModel
 from flybench.engine.cost.footprint import footprint, head_width
 
 
-class Work(NamedTuple):
+class PassWork(NamedTuple):
     """Bytes read and operations done by one pass; None where they are unknown."""
 
     bytes: float | None
@@ -22,12 +22,12 @@ class Work(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Demand:
-    """The sizes of a model that decide what a pass costs; None as in `Footprint`.
+class ModelWork:
+    """Sizes of a model that determine the work of a pass; None as in `Footprint`.
 
     `parameters` are the numbers in the matrices that each row is multiplied with;
-    `windows` has a layer's reach in tokens for each layer, None for one that sees everything;
-    `attention` is heads · width of a head of the queries of one layer.
+    `windows` is the attention window of each layer in tokens, None for full attention;
+    `attention` is the number of query heads times the head dimension of one layer.
     """
 
     weight_bytes: int | None
@@ -37,8 +37,8 @@ class Demand:
     windows: tuple[int | None, ...]
 
     @classmethod
-    def of(cls, model: PreTrainedModel) -> Demand:
-        """The demand of a loaded model, taken before an engine rewires it."""
+    def of(cls, model: PreTrainedModel) -> ModelWork:
+        """Read the sizes of a loaded model, before an engine rewires it."""
         config = model.config.get_text_config()
         known = footprint(model)
         heads = config.num_attention_heads
@@ -51,12 +51,14 @@ class Demand:
             windows=_windows(config),
         )
 
-    def work(self, width: int, context: int, batch: int) -> Work:
-        """Of a pass over `width` tokens in each of `batch` texts of `context` tokens.
+    def of_pass(self, width: int, context: int, batch: int) -> PassWork:
+        """Return the work of a pass over `width` tokens in each of `batch` sequences.
+
+        Each sequence has `context` tokens in the cache.
 
         bytes = weights + batch · cache; operations = rows · (2 · parameters + 4 · attention · seen
         tokens, over layers), where each of the batch · width rows sees the context and, on average,
-        half of the new tokens. Logits of every row are part of it.
+        half of the new tokens. Logits of every row are included.
         """
         rows = batch * width
         number_of_bytes = operations = None
@@ -66,19 +68,19 @@ class Demand:
         if self.parameters is not None:
             seen = self._seen(context + (width + 1) / 2)
             operations = rows * (2 * self.parameters + 4 * self.attention * seen)
-        return Work(number_of_bytes, operations)
+        return PassWork(number_of_bytes, operations)
 
     def cache_bytes(self, tokens: int, batch: int) -> int:
-        """Bytes of a cache that holds every token in every layer; 0 where unknown."""
+        """Return the bytes of a cache of every token in every layer; 0 if unknown."""
         return (self.kv_bytes_per_token or 0) * tokens * batch
 
     def _seen(self, context: float) -> float:
-        """Tokens that a row sees, added up over layers."""
+        """Return the tokens that a row attends to, summed over layers."""
         return sum(context if reach is None else min(context, reach) for reach in self.windows)
 
 
 def _multiplied(model: PreTrainedModel) -> int:
-    """Numbers in all matrices but look-up tables; quantised layers tell their true sizes."""
+    """Count the elements of all matrices but embeddings; quantised layers report true sizes."""
     total = 0
     for module in model.modules():
         weight = getattr(module, "weight", None)
@@ -92,7 +94,7 @@ def _multiplied(model: PreTrainedModel) -> int:
 
 
 def _windows(config: PretrainedConfig) -> tuple[int | None, ...]:
-    """One entry a layer. Without `layer_types`, a window is every layer's."""
+    """Return the window of each layer; without `layer_types` they are all alike."""
     reach: int | None = getattr(config, "sliding_window", None)
     kinds = getattr(config, "layer_types", None)
     if not kinds:
