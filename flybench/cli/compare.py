@@ -18,7 +18,7 @@ from flybench.analysis.compare.figures import (
     OVER_AR,
     TO_ANSWER,
     Accuracy,
-    Figure,
+    ComparedFigure,
     accuracy,
     counts,
     divergence,
@@ -74,8 +74,8 @@ def compare(asked: Asked) -> Comparison:
     a, b = Side.read("A", asked.a), Side.read("B", asked.b)
     check_alike(a, b)
     shared = shared_samples(a, b)
-    failed = len(set(a.samples.index) & b.failed)
-    a, b = a.over(shared), b.over(shared)
+    failed = len(set(a.samples.index) & b.unfinished)
+    a, b = a.among(shared), b.among(shared)
     no_speed, no_accuracy = speed_blocker(a, b), accuracy_blocker(a, b)
     timed = {} if no_speed and not asked.across_machines else times(a, b)
     judged = None if no_accuracy else accuracy(a, b)
@@ -100,7 +100,7 @@ def compare(asked: Asked) -> Comparison:
 
 def _gates(
     asked: Asked,
-    timed: dict[str, Figure],
+    timed: dict[str, ComparedFigure],
     judged: Accuracy | None,
     no_speed: str | None,
     no_accuracy: str | None,
@@ -128,7 +128,7 @@ def _gates(
 def _notes(
     a: Side,
     b: Side,
-    timed: dict[str, Figure],
+    timed: dict[str, ComparedFigure],
     failed: int,
     no_speed: str | None,
     no_accuracy: str | None,

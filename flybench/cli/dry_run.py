@@ -15,7 +15,7 @@ from flybench.config import RunConfig
 from flybench.config.checks import explain
 from flybench.core.errors import FlybenchError
 from flybench.engine.cost.sizes import Sizes, draft_sizes, head_sizes, target_sizes
-from flybench.report.findings.finding import count
+from flybench.report.findings.badge import count
 from flybench.run.plan import Plan, make_plans
 from flybench.run.runner import pending
 from flybench.text import NONE, aligned

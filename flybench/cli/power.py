@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 
 from flybench.config import BASELINES
 from flybench.config.checks import MANY
-from flybench.metrics.frames import methods_of, sample_frame
+from flybench.metrics.results import baseline_of, results
 from flybench.metrics.stats import Pairs, samples_needed
+from flybench.metrics.suppression import FEWEST_SETTLING, POWER, SURER_POWER
 from flybench.records.folder import RunFolder
 
 log = logging.getLogger(__name__)
 
 MARGINS = (0.005, 0.01, 0.02, 0.05)
-POWERS = (0.8, 0.9)
-FEW = 30
+POWERS = (POWER, SURER_POWER)
 
 
 def power(folders: Sequence[RunFolder], given: Sequence[float]) -> int:
@@ -45,13 +45,14 @@ def power(folders: Sequence[RunFolder], given: Sequence[float]) -> int:
 
 
 def _judged(folder: RunFolder) -> Iterator[tuple[str, Pairs]]:
-    baseline = sample_frame(folder, "ar")[["correct"]]
-    for method in [name for name in methods_of(folder) if name not in BASELINES]:
-        own = sample_frame(folder, method)[["correct", "graded"]]
-        judged = baseline.join(own, rsuffix="_method").dropna()
-        # Where AR solved nothing, there is nothing to keep; grades are not right or wrong.
-        if judged["correct"].sum() and not judged["graded"].any():
-            yield method, Pairs.of(judged["correct"], judged["correct_method"])
+    for result in results(folder):
+        if result.method in BASELINES:
+            continue
+        pair = result.over(baseline_of(result.folder))
+        pairs = pair.discordant()
+        # Where AR solved nothing, there is nothing to keep.
+        if pairs is not None and pair.solved:
+            yield result.method, pairs
 
 
 def _lines(name: str, pairs: Pairs, margins: Sequence[float]) -> Iterator[str]:
@@ -64,7 +65,7 @@ def _lines(name: str, pairs: Pairs, margins: Sequence[float]) -> Iterator[str]:
         counts = (samples_needed(pairs, margin, power) for power in POWERS)
         yield f"  {f'{margin:.4g}':>8}" + "".join(f"{_count(count):>16}" for count in counts)
     yield "  samples until `kept` is said so surely, if the method is as accurate as AR"
-    if sum(pairs) < FEW:
+    if sum(pairs) < FEWEST_SETTLING:
         yield "  So few pairs say little of how often the two disagree: a lead, no plan."
 
 

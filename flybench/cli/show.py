@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from flybench.analysis.show.answer import MethodAnswer
-from flybench.analysis.show.outcomes import one_line
+from flybench.analysis.show.answer import MethodAnswer, list_samples, show_answer
+from flybench.analysis.show.outcomes import one_line, use_colour
 from flybench.config import BASELINE, BASELINES
 from flybench.config.checks import suggestion
 from flybench.core.errors import FlybenchError
 from flybench.metrics.frames import methods_of, sample_frame
+from flybench.records.cached import CachedFolder
 from flybench.records.token_texts import vocabulary
-from flybench.report.run import CachedFolder
 
 
 def show(path: Path, sample: str | None, given: str | None) -> int:
@@ -30,9 +30,8 @@ def show(path: Path, sample: str | None, given: str | None) -> int:
     if sample is None:
         own, plain = sample_frame(folder, method), sample_frame(folder, BASELINE)
         print(list_samples(own, plain))
-        print(
-            f"\n{len(own)} samples of {one_line(method)}: flybench show {one_line(str(path))} SAMPLE"
-        )
+        print(f"\n{len(own)} samples of {one_line(method)}:", end=" ")
+        print(f"flybench show {one_line(str(path))} SAMPLE")
         return 0
     own_arm = _arm(folder, sample, method)
     beside = (sample, BASELINE) in folder.records() and method != BASELINE

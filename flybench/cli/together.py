@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flybench.records.folder import RunFolder
 from flybench.report.run import load
-from flybench.report.tables import across, family
+from flybench.report.tables import across
 from flybench.report.tables.table import plain
 
 
@@ -15,6 +15,6 @@ def together(folders: Sequence[RunFolder]) -> str:
     if len(folders) < 2:
         return ""
     runs = load(folders)
-    tests = family.table(runs)
+    tests = across.accuracy_tests(runs)
     tables = [*([tests] if tests else []), *across.tables(runs)]
     return "\n\n".join([*map(plain, tables), *across.notes(runs)])

@@ -10,13 +10,13 @@ from flybench.analysis.tune.cells import Cells
 from flybench.analysis.tune.confirm import confirm
 from flybench.analysis.tune.page import page
 from flybench.analysis.tune.prepare import Prepared
+from flybench.analysis.tune.recommendation import recommend
 from flybench.analysis.tune.search import recordings, search
 from flybench.analysis.tune.tables import confirmed, projected
-from flybench.analysis.tune.verdict import verdict
 from flybench.analysis.tune.write import CONF, write_evidence, write_method
 from flybench.cli.dry_run import dry_run
 from flybench.config import RunConfig
-from flybench.report.findings.finding import count
+from flybench.report.findings.badge import count
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ def tune(ready: Prepared, arguments: Sequence[str]) -> int:
     chosen = count(1 + len(found.loose), "setting")
     log.info(f"\n3/3 Confirming {chosen} on up to {ready.second.limit} other samples.")
     findings = confirm(runs, ready.second, found.exact, found.loose, settings.looks)
-    decided = verdict(findings, ready.config.retention_margin)
+    decided = recommend(findings, ready.config.retention_margin)
     write_method(folder, decided, ready.config)
     text = page(ready, arguments, found, findings, decided, latency)
     write_evidence(folder, found, findings, text)

@@ -1,14 +1,24 @@
-"""Where answers part from AR's, and whether a near tie explains it."""
+"""The first difference of an answer from AR's, whether a near tie explains it, and loops.
+
+A model that cannot end goes round in a loop.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
+
+from flybench.metrics.paired import joined
 
 # A top-2 gap below this is a tie that another order of additions can flip (logits, bf16 noise).
 TIE_MARGIN = 0.125
+LONGEST = 64  # tokens of the n-gram that repeats: up to a few sentences
+COPIES = 4
+SHORTEST = 24  # tokens of a loop
 DIVERGENCE = ("exact_match_rate", "first_divergence_median", "tie_flips")
 
 
@@ -27,12 +37,8 @@ def partings(baseline: pd.DataFrame, samples: pd.DataFrame) -> pd.DataFrame:
     `margin` AR's own top-2 logit gap there, infinite where AR had ended, and `tie` whether that gap
     is a near tie and no loose rule kept the other token; else the difference is a real one.
     """
-    pairs = baseline[["ids", "margins"]].join(
-        samples[["ids", "loose_indices"]], rsuffix="_method", how="inner"
-    )
-    places = [
-        first_divergence(a, b) for a, b in zip(pairs["ids"], pairs["ids_method"], strict=True)
-    ]
+    pairs = joined(baseline[["ids", "margins"]], samples[["ids", "loose_indices"]])
+    places = [first_divergence(a, b) for a, b in zip(pairs["ids_ar"], pairs["ids"], strict=True)]
     margins = [
         math.nan if place is None else own[place] if place < len(own) else math.inf
         for place, own in zip(places, pairs["margins"], strict=True)
@@ -52,3 +58,25 @@ def divergence(baseline: pd.DataFrame, samples: pd.DataFrame) -> dict[str, Any]:
     median = parted.median() if len(parted) else None
     values = (found["place"].isna().mean(), median, found["tie"].sum())
     return dict(zip(DIVERGENCE, values, strict=True))
+
+
+def looped(ids: Sequence[int]) -> int:
+    """Tokens of `ids` that lie in loops.
+
+    A loop is a stretch in which one n-gram (n ≤ 64) follows itself back to back, in at least four
+    copies and over at least 24 tokens; its last copy may be cut off. Rows of a table, verses or a
+    short run of zeros repeat less often, or change a token each time; an answer that is stuck goes
+    on to the cap.
+    """
+    text = np.asarray(ids)
+    inside = np.zeros(len(text), dtype=bool)
+    for size in range(1, min(LONGEST, len(text) // COPIES) + 1):
+        equal, least = text[size:] == text[:-size], max(COPIES * size, SHORTEST)
+        if np.count_nonzero(equal) < least - size:
+            continue
+        same = np.concatenate(([False], equal, [False]))
+        edges = np.flatnonzero(same[1:] != same[:-1])
+        for start, end in zip(edges[::2], edges[1::2] + size, strict=True):
+            if end - start >= least:
+                inside[start:end] = True
+    return int(inside.sum())

@@ -15,7 +15,7 @@ import pandas as pd
 
 from flybench.config import BASELINES
 from flybench.core.samples import PAIRWISE, Generation, LooseToken, Record, Round, Score
-from flybench.metrics.repetition import looped
+from flybench.metrics.divergence import looped
 from flybench.records.folder import RunFolder
 
 SAMPLE_COLUMNS = {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from flybench.core.judgements import AGREEMENT, Judgement
 from flybench.core.samples import PAIRWISE, Score
+from flybench.metrics.rows import PairwiseCounts
 from flybench.metrics.stats import accuracy_interval
 from flybench.records.folder import RunFolder
 
@@ -15,14 +16,6 @@ JUDGED = (
     *("judge_asked", "judge_unparseable", "judge_failed"),
     *("judge_tokens_in", "judge_tokens_out", "judge_cost"),
 )
-
-
-class PairwiseCounts(NamedTuple):
-    """What became of compared answers, as seen from the method."""
-
-    wins: int
-    ties: int
-    losses: int
 
 
 def judged(folder: RunFolder, method: str) -> dict[str, Any]:
@@ -52,7 +45,7 @@ def _compared(scores: Sequence[Score]) -> dict[str, Any]:
         return dict.fromkeys(("pairwise", "win_rate", "win_rate_ci", "judge_inconsistent"))
     agreed = [score.metrics[AGREEMENT] for score in scores if AGREEMENT in score.metrics]
     return {
-        "pairwise": list(PairwiseCounts(points.count(1.0), points.count(0.5), points.count(0.0))),
+        "pairwise": PairwiseCounts(points.count(1.0), points.count(0.5), points.count(0.0)),
         "win_rate": sum(points) / len(points),
         "win_rate_ci": accuracy_interval(points),
         "judge_inconsistent": agreed.count(0.0),

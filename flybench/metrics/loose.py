@@ -9,6 +9,8 @@ import pandas as pd
 
 from flybench.core.token_classes import CLASSES
 from flybench.metrics.frames import ClassifiedToken
+from flybench.metrics.paired import joined
+from flybench.metrics.rows import FlipCounts
 
 OPENING = 8  # tokens of an answer that decide its form
 IMPROBABLE = 0.2  # of the favourite's probability
@@ -45,13 +47,13 @@ def _flips(samples: pd.DataFrame, baseline: pd.DataFrame) -> dict[str, Any]:
 
     None where nothing judged them, or grades did, which are no right or wrong.
     """
-    pairs = samples.join(baseline[["correct"]], rsuffix="_ar").dropna(
-        subset=["correct", "correct_ar"]
-    )
+    pairs = joined(baseline, samples).dropna(subset=["correct", "correct_ar"])
     if not len(pairs) or pairs["graded"].any():
         return {"loose_flips": None, "loose_harmful": None}
     loose, change = pairs["loose"] > 0, pairs["correct"] - pairs["correct_ar"]
     return {
-        "loose_flips": [int((loose & (change < 0)).sum()), int((loose & (change > 0)).sum())],
+        "loose_flips": FlipCounts(
+            lost=int((loose & (change < 0)).sum()), won=int((loose & (change > 0)).sum())
+        ),
         "loose_harmful": sum(map(len, pairs["before_fact"][change < 0])),
     }

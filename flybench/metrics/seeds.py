@@ -15,8 +15,6 @@ import numpy as np
 import pandas as pd
 
 from flybench.metrics.stats import (
-    LEVEL,
-    RESAMPLES,
     Floats,
     Interval,
     percentiles,
@@ -24,13 +22,13 @@ from flybench.metrics.stats import (
     resample,
     widened,
 )
-from flybench.metrics.suppression import FEWEST
+from flybench.metrics.suppression import FEWEST, LEVEL, RESAMPLES
 
 Statistic = Callable[..., Floats]
 STEP = 1e-4
 
 
-class Spread(NamedTuple):
+class SeedSpread(NamedTuple):
     """A figure over seeds. `pooled` is that of all answers together.
 
     `between_seeds` is the standard deviation of one run's figure from seed to seed on the same
@@ -46,7 +44,7 @@ class Spread(NamedTuple):
     between_samples: float | None
 
 
-class Figure(NamedTuple):
+class PooledFigure(NamedTuple):
     """A statistic of sums of columns, and the pseudo-samples that its interval counts in."""
 
     statistic: Statistic
@@ -55,16 +53,22 @@ class Figure(NamedTuple):
 
 
 FIGURES = {
-    "accuracy_ar": Figure(lambda right, n: right / n, ("correct_ar", "one"), ((1, 1), (0, 1))),
-    "accuracy": Figure(lambda right, n: right / n, ("correct", "one"), ((1, 1), (0, 1))),
-    "retention": Figure(lambda ar, own: own / ar, ("correct_ar", "correct"), ((1, 0), (0, 1))),
-    "speedup_throughput": Figure(rate_ratio, ("tokens_ar", "decode_s_ar", "tokens", "decode_s")),
-    "speedup_latency": Figure(lambda ar, own: ar / own, ("total_s_ar", "total_s")),
+    "accuracy_ar": PooledFigure(
+        lambda right, n: right / n, ("correct_ar", "one"), ((1, 1), (0, 1))
+    ),
+    "accuracy": PooledFigure(lambda right, n: right / n, ("correct", "one"), ((1, 1), (0, 1))),
+    "retention": PooledFigure(
+        lambda ar, own: own / ar, ("correct_ar", "correct"), ((1, 0), (0, 1))
+    ),
+    "speedup_throughput": PooledFigure(
+        rate_ratio, ("tokens_ar", "decode_s_ar", "tokens", "decode_s")
+    ),
+    "speedup_latency": PooledFigure(lambda ar, own: ar / own, ("total_s_ar", "total_s")),
 }
 
 
-def across(pairs: Sequence[pd.DataFrame]) -> dict[str, Spread]:
-    """Every figure that the seeds' paired samples give; one frame a seed, AR's columns as NAME_ar.
+def across(pairs: Sequence[pd.DataFrame]) -> dict[str, SeedSpread]:
+    """Every figure that the seeds' paired samples give; one `Paired.table` a seed.
 
     Samples that some seed lacks, or that were not judged under all, are left out of a figure. A
     retention is not given where AR solved too few (`flybench.metrics.suppression`).
@@ -80,7 +84,7 @@ def across(pairs: Sequence[pd.DataFrame]) -> dict[str, Spread]:
     return found
 
 
-def spread(figure: Figure, table: Floats, resamples: int = RESAMPLES) -> Spread:
+def spread(figure: PooledFigure, table: Floats, resamples: int = RESAMPLES) -> SeedSpread:
     """The figure of `table` [S, n, C]: seeds, samples, columns.
 
     The interval resamples samples, each with the answers of all seeds, so that it holds the scatter
@@ -100,7 +104,7 @@ def spread(figure: Figure, table: Floats, resamples: int = RESAMPLES) -> Spread:
         drawn = np.random.default_rng(0).integers(seeds, size=(len(values), seeds - 1))
         values = values + common[drawn].mean(1)
     apart = seeds > 1 and samples > 1
-    return Spread(
+    return SeedSpread(
         seeds,
         samples,
         pooled,

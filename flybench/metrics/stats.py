@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from math import ceil, comb, isinf, log, sqrt
+from math import ceil, isinf, log, sqrt
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
@@ -21,13 +21,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, stdtrit
 
 from flybench.config.checks import MANY
+from flybench.metrics.suppression import LEVEL, POWER, RESAMPLES, SEED
 
 Floats = NDArray[np.float64]
-Retention = Literal["kept", "lost", "not resolved"]
-RESAMPLES = 10_000
-SEED = 20251122
-LEVEL = 0.95
-POWER = 0.8
+Side = Literal["above", "below", "open"]
 
 
 class Interval(NamedTuple):
@@ -35,6 +32,23 @@ class Interval(NamedTuple):
 
     low: float
     high: float
+
+    def side(self, bar: float) -> Side:
+        """The side of `bar` on which the whole interval is: at or above it, below it, or open.
+
+        An interval without width on the bar is open.
+        """
+        if self.low >= bar < self.high:
+            return "above"
+        return "below" if self.high < bar else "open"
+
+    def apart(self, other: Interval) -> bool:
+        """Whether the two do not touch."""
+        return self.low > other.high or self.high < other.low
+
+    def brief(self) -> str:
+        """``[0.951, 1.02]``: three significant digits."""
+        return f"[{self.low:.3g}, {self.high:.3g}]"
 
 
 def bootstrap(
@@ -137,20 +151,11 @@ def retention_interval(
     return bootstrap(lambda b, a: a / b, before, after, level=level)
 
 
-def retention_verdict(interval: Interval | None, margin: float) -> Retention:
-    """`kept` if all of the interval lies above 1 − margin, `lost` if all of it lies below."""
-    if interval is None:
-        return "not resolved"
-    if interval.low >= 1 - margin:
-        return "kept"
-    return "lost" if interval.high < 1 - margin else "not resolved"
-
-
 def mcnemar(lost: int, won: int) -> float:
     """Exact two-sided McNemar test: probability of so uneven a split of the discordant pairs."""
-    total = lost + won
-    tail = sum(comb(total, k) for k in range(min(lost, won) + 1)) / 2**total
-    return min(1.0, 2 * tail)
+    from scipy.stats import binomtest  # takes half a second to import
+
+    return float(binomtest(lost, lost + won).pvalue) if lost + won else 1.0
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -184,9 +189,19 @@ class Pairs(NamedTuple):
         parts = (before & after, before & ~after, ~before & after, ~before & ~after)
         return cls(*(int(part.sum()) for part in parts))
 
+    @property
+    def solved(self) -> int:
+        """Pairs that the baseline solved."""
+        return self.both + self.lost
+
+    @property
+    def p(self) -> float:
+        """McNemar's exact p."""
+        return mcnemar(self.lost, self.won)
+
 
 def samples_needed(pairs: Pairs, margin: float, power: float, level: float = LEVEL) -> int:
-    """Pairs after which `retention_verdict` says `kept` with probability `power`, if it is true.
+    """Pairs after which a retention is `kept` with probability `power`, if it is true.
 
     The plan assumes what `pairs` show, two pseudo-pairs added: so many right, so many discordant,
     and as many won as lost. With A and B the verdicts of baseline and method, `kept` asks whether

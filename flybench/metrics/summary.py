@@ -1,91 +1,96 @@
 """One row of figures a method: what `summary.json` holds, from a run's files alone.
 
-Names and formulas are those of the glossary in `flybench/metrics/glossary.py`. A figure that the
+Names and formulas are those of the glossary in `flybench/metrics/glossary`. A figure that the
 data cannot give is None, never 0; `too_few` names those that would rest on a tiny count.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 
 from flybench.config import BASELINE, BASELINES
 from flybench.metrics.divergence import DIVERGENCE, divergence
 from flybench.metrics.frames import methods_of, round_frame, sample_frame
-from flybench.metrics.judge import PairwiseCounts, judged
+from flybench.metrics.judge import judged
 from flybench.metrics.loose import AUDIT, audit
+from flybench.metrics.paired import Paired
 from flybench.metrics.round_costs import LIMIT, bandwidth_limit, bytes_ratio, energy, round_costs
-from flybench.metrics.stats import (
-    Pairs,
-    accuracy_interval,
-    bootstrap,
-    mcnemar,
-    rate_ratio,
-    ratio,
-    retention_interval,
-    retention_verdict,
-)
+from flybench.metrics.rows import FlipCounts, MethodSummary, PairwiseCounts
+from flybench.metrics.stats import Pairs, accuracy_interval, ratio
 from flybench.metrics.suppression import without_tiny_ratios
+from flybench.records.cached import CachedFolder
 from flybench.records.folder import DRAFT_IDS, RunFolder
 
-Row = dict[str, Any]
+Figures = dict[str, Any]
 # Figures that are several counts, and what each of them counts.
 PARTS = {
     "pairs": Pairs._fields,
-    "loose_flips": ("lost", "won"),
+    "loose_flips": FlipCounts._fields,
     "pairwise": PairwiseCounts._fields,
 }
+LENGTHS = ("n_paired", "length_ratio")
 
 
-def summarise(folder: RunFolder) -> list[Row]:
+def summarise(folder: RunFolder) -> list[MethodSummary]:
     """One row a method, AR first."""
+    known = CachedFolder.of(folder)
+    return [method_summary(known, method) for method in methods_of(known)]
+
+
+def method_summary(folder: CachedFolder, method: str) -> MethodSummary:
+    """The row of one method."""
     provenance = folder.provenance()
-    baseline, plain = sample_frame(folder, "ar"), round_frame(folder, "ar")
-    rows = []
-    for method in methods_of(folder):
-        samples, rounds = sample_frame(folder, method), round_frame(folder, method)
-        failed = [r for r in folder.records().values() if r.method == method and r.error]
-        row: Row = {"model": provenance["model"], "task": provenance["task"], "method": method}
-        row |= {"n": len(samples), "n_error": len(failed)}
-        row |= _quality(folder, method, samples)
-        row |= _retention(baseline, samples, provenance["retention_margin"], method)
-        row |= judged(folder, method)
-        row |= _speedups(baseline, samples, method)
-        row |= _acceptance(samples, rounds)
-        drafts = method not in BASELINES
-        row |= audit(samples, baseline) if drafts else dict.fromkeys(AUDIT)
-        row["draft_coverage"] = draft_coverage(folder, baseline) if drafts else None
-        row |= round_costs(plain, rounds, method)
-        row |= bandwidth_limit(samples, provenance) if method == "ar" else dict.fromkeys(LIMIT)
-        row["bytes_ratio"] = bytes_ratio(provenance) if drafts else None
-        row |= energy(samples)
-        row |= dict.fromkeys(DIVERGENCE) if method == BASELINE else divergence(baseline, samples)
-        row |= {"device": provenance["device"], "engine": provenance["engine"]}
-        row = without_tiny_ratios(row, samples)
-        rows.append({name: _plain(value) for name, value in row.items()})
-    return rows
+    samples, rounds = sample_frame(folder, method), round_frame(folder, method)
+    baseline = sample_frame(folder, BASELINE)
+    pair = None if method == BASELINE else Paired(baseline, samples)
+    failed = [r for r in folder.records().values() if r.method == method and r.error]
+    drafts = method not in BASELINES
+    row: Figures = {
+        **{name: provenance[name] for name in ("model", "task", "device", "engine")},
+        **{"method": method, "n": len(samples), "n_error": len(failed)},
+        **_quality(folder, method, samples),
+        **_retention(pair, provenance["retention_margin"]),
+        **judged(folder, method),
+        **_times(samples),
+        **_speedups(pair),
+        **_acceptance(samples, rounds),
+        **(audit(samples, baseline) if drafts else dict.fromkeys(AUDIT)),
+        "draft_coverage": draft_coverage(folder, baseline) if drafts else None,
+        **round_costs(round_frame(folder, BASELINE), rounds, method),
+        **(dict.fromkeys(LIMIT) if pair else bandwidth_limit(samples, provenance)),
+        "bytes_ratio": bytes_ratio(provenance) if drafts else None,
+        **energy(samples),
+        **(divergence(baseline, samples) if pair else dict.fromkeys(DIVERGENCE)),
+    }
+    if pair is None:
+        row["ar_tokens_per_second"] = row["tokens_per_second"]
+    return msgspec.convert(_plain(without_tiny_ratios(row, samples)), MethodSummary)
 
 
-def judge_failures(rows: list[Row]) -> int:
+def judge_failures(rows: Sequence[MethodSummary]) -> int:
     """Calls of the judge that failed; a judging that is tried again makes them good."""
-    return sum(row["judge_failed"] or 0 for row in rows)
+    return sum(row.judge_failed or 0 for row in rows)
 
 
-def write_summary(folder: RunFolder) -> list[Row]:
+def write_summary(folder: RunFolder) -> list[MethodSummary]:
     """Write `summary.json`, and `summary.csv` with one column for each end of an interval."""
     rows = summarise(folder)
-    folder.write_json("summary.json", rows)
+    folder.write_json("summary.json", [row.plain() for row in rows])
     flat = [
-        dict(pair for name, cell in row.items() for pair in _columns(name, cell)) for row in rows
+        dict(pair for name, cell in row.plain().items() for pair in _columns(name, cell))
+        for row in rows
     ]
     folder.write("summary.csv", pd.DataFrame(flat).to_csv(index=False))
     return rows
 
 
-def _quality(folder: RunFolder, method: str, samples: pd.DataFrame) -> Row:
+def _quality(folder: RunFolder, method: str, samples: pd.DataFrame) -> Figures:
     right = samples["correct"].dropna()
     scores = [score for (_, name), score in folder.scores().items() if name == method]
     metrics = pd.DataFrame([score.metrics for score in scores])
@@ -100,62 +105,48 @@ def _quality(folder: RunFolder, method: str, samples: pd.DataFrame) -> Row:
     }
 
 
-def _retention(baseline: pd.DataFrame, samples: pd.DataFrame, margin: float, method: str) -> Row:
+def _retention(pair: Paired | None, margin: float) -> Figures:
     """Accuracy kept, over the pairs that were judged, which `pairs` counts by their outcome.
 
     Grades are no right or wrong, so that there is nothing to count.
     """
     names = ("retention", "retention_ci", "retention_verdict", "pairs", "mcnemar_p")
-    if method == "ar":
+    if pair is None or not len(pair.judged):
         return dict.fromkeys(names)
-    pairs = baseline[["correct"]].join(samples[["correct"]], rsuffix="_method").dropna()
-    if not len(pairs):
-        return dict.fromkeys(names)
-    before, after = pairs["correct"], pairs["correct_method"]
-    interval = retention_interval(before, after)
-    counts = None if samples["graded"].any() else Pairs.of(before, after)
-    values = (
-        ratio(after, before),
-        interval,
-        retention_verdict(interval, margin),
-        None if counts is None else list(counts),
-        None if counts is None else mcnemar(counts.lost, counts.won),
+    kept, counts = pair.retention(), pair.discordant()
+    p = None if counts is None else counts.p
+    return dict(
+        zip(names, (kept.point, kept.interval, kept.verdict(margin), counts, p), strict=True)
     )
-    return dict(zip(names, values, strict=True))
 
 
-def _speedups(baseline: pd.DataFrame, samples: pd.DataFrame, method: str) -> Row:
-    row: Row = {
+def _times(samples: pd.DataFrame) -> Figures:
+    return {
         "tokens_per_second": ratio(samples["tokens"], samples["decode_s"]),
         "ttft_s": _median(samples["ttft_s"]),
         "prefill_s": _mean(samples["prefill_s"]),
         "time_to_answer_s": _mean(samples["total_s"]),
         "peak_memory_bytes": max(samples["peak_memory_bytes"], default=0) or None,
     }
-    names = ("speedup_throughput", "speedup_latency")
-    if method == "ar":
-        row |= {"ar_tokens_per_second": row["tokens_per_second"], "n_paired": None}
-        return row | dict.fromkeys([*names, *(f"{name}_ci" for name in names), "length_ratio"])
-    pairs = baseline.join(samples, rsuffix="_method", how="inner")
-    tokens = pairs["tokens"], pairs["tokens_method"]
-    seconds = pairs["decode_s"], pairs["decode_s_method"]
-    total = pairs["total_s"], pairs["total_s_method"]
 
-    columns = (tokens[0], seconds[0], tokens[1], seconds[1])
-    with np.errstate(divide="ignore", invalid="ignore"):  # nothing emitted: no figure
-        point = rate_ratio(*(np.array(column.sum()) for column in columns)) if len(pairs) else None
-    return row | {
-        "n_paired": len(pairs),
-        "ar_tokens_per_second": ratio(tokens[0], seconds[0]),
-        "speedup_throughput": point,
-        "speedup_throughput_ci": bootstrap(rate_ratio, *columns),
-        "speedup_latency": ratio(*total),
-        "speedup_latency_ci": bootstrap(lambda ar, own: ar / own, *total),
-        "length_ratio": ratio(tokens[1], tokens[0]),
+
+def _speedups(pair: Paired | None) -> Figures:
+    if pair is None:
+        names = ("speedup_throughput", "speedup_latency")
+        return dict.fromkeys([*names, *(f"{name}_ci" for name in names), *LENGTHS])
+    throughput, latency = pair.throughput(), pair.speedup()
+    return {
+        "n_paired": len(pair.table),
+        "ar_tokens_per_second": ratio(pair.table["tokens_ar"], pair.table["decode_s_ar"]),
+        "speedup_throughput": throughput.point,
+        "speedup_throughput_ci": throughput.interval,
+        "speedup_latency": latency.point,
+        "speedup_latency_ci": latency.interval,
+        "length_ratio": pair.length_ratio(),
     }
 
 
-def _acceptance(samples: pd.DataFrame, rounds: pd.DataFrame) -> Row:
+def _acceptance(samples: pd.DataFrame, rounds: pd.DataFrame) -> Figures:
     phases = ("draft_s", "verify_s", "other_s")
     loose = ratio(samples["loose"], samples["tokens"])
     return {

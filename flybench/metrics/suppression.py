@@ -1,4 +1,6 @@
-"""Ratios over tiny counts are not given, and the row says so: one rule for every figure.
+"""The counts, levels and resamples of every statistic, and the suppression of tiny ratios.
+
+Ratios over tiny counts are not given, and the row says so: one rule for every figure.
 
 Below five, one event more or less moves a ratio by a fifth of its range or more, and a table of
 such figures invites comparison. Shares of samples and speed-ups stay: the first are read beside
@@ -13,9 +15,21 @@ from typing import Any
 
 import pandas as pd
 
-from flybench.metrics.stats import Pairs
+# Intervals: their level, and the bootstrap behind them.
+LEVEL = 0.95
+RESAMPLES = 10_000
+SEED = 20251122
+# Tests: the chance of an error that they allow, and that of showing what is there.
+SIGNIFICANCE = 0.05
+POWER = 0.8
+SURER_POWER = 0.9  # what `flybench power` plans for besides
 
+# Below the line of a ratio.
 FEWEST = 5
+# Samples of a run: fewer settle nothing, whatever their interval.
+FEWEST_SETTLING = 30
+# Samples of a tuning: fewer leave no half that could resolve anything.
+FEWEST_TUNED = 20
 SAMPLES = "samples that both answered"
 LEAST = {SAMPLES: 2}  # where it is not `FEWEST`: an interval takes two samples
 # What is counted below the line of each figure.
@@ -31,6 +45,11 @@ COUNTED = {
 }
 
 
+def solves_enough(right: float) -> bool:
+    """Whether so many right answers of the baseline make a retention mean anything."""
+    return right >= FEWEST
+
+
 def counts(row: Mapping[str, Any], samples: pd.DataFrame) -> dict[str, int]:
     """How many of each thing of `COUNTED` a method's row rests on; without what it has none of."""
     found = {
@@ -42,8 +61,7 @@ def counts(row: Mapping[str, Any], samples: pd.DataFrame) -> dict[str, int]:
     if row["n_paired"]:
         known[SAMPLES] = row["n_paired"]
     if row["pairs"] is not None:  # AR may have solved none
-        pairs = Pairs(*row["pairs"])
-        known["answers that AR solved"] = pairs.both + pairs.lost
+        known["answers that AR solved"] = row["pairs"].solved
     return known
 
 

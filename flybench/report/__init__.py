@@ -1,9 +1,8 @@
 """From run folders to a page: `flybench report RUN… --out FOLDER`.
 
-run.py reads, and group.py puts together what asked one task of one model; conclusion.py,
-verdict.py, notes.py and costs.py put in words; overview.py, samples.py, loose.py, cards.py and
-provenance.py put in rows; figures/ draws; page.py orders, layout.py lays out, latex.py and comma.py
-write tables for papers. Everything shown is a function of the folders' files.
+run.py reads, and group.py puts together what asked one task of one model; findings/ puts in words,
+tables/ in rows and figures/ draws; page.py orders, layout.py lays out, and tables/files.py writes
+tables for papers. Everything shown is a function of the folders' files.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ def write_report(runs: Sequence[RunFolder], out: Path) -> Path:
     from flybench.report import layout
     from flybench.report.page import page
     from flybench.report.run import load
-    from flybench.report.tables.comma import comma
-    from flybench.report.tables.latex import latex
+    from flybench.report.tables.files import to_csv, to_latex
 
     content = page(load(runs))
     figures, tables = out / "figures", out / "tables"
@@ -40,8 +38,8 @@ def write_report(runs: Sequence[RunFolder], out: Path) -> Path:
     for plot in content.plots:
         (figures / f"{plot.name}.png").write_bytes(plot.png)
     for name, table in content.papers.items():
-        (tables / f"{name}.csv").write_text(comma(table), encoding="utf-8")
-        (tables / f"{name}.tex").write_text(latex(table), encoding="utf-8")
+        (tables / f"{name}.csv").write_text(to_csv(table), encoding="utf-8")
+        (tables / f"{name}.tex").write_text(to_latex(table), encoding="utf-8")
     (out / "report.md").write_text(layout.text(content), encoding="utf-8")
     index = out / "index.html"
     index.write_text(layout.html(content), encoding="utf-8")

@@ -34,7 +34,7 @@ class Group:
     def baselines(self) -> list[Arm]:
         """AR and its second turn; one that several runs of a sweep share comes once."""
         arms = (arm for run in self.runs for arm in run.arms if arm.method in BASELINES)
-        measured = {(arm.method, *map(arm.row.get, MEASURED)): arm for arm in arms}
+        measured = {(arm.method, *(arm.row[name] for name in MEASURED)): arm for arm in arms}
         return list(measured.values())
 
     @property

@@ -1,6 +1,6 @@
 """The token inspector's data: every answer token by token, compressed, for the page's own script.
 
-The index holds what the list of samples shows and filters by. Answers lie in chunks of a few
+The index holds what the list of samples shows and filters by. ArmAnswers lie in chunks of a few
 samples each, all runs' answers to a sample side by side, so that opening one decodes little, and
 what they share (AR's answer above all) is embedded once. All text is made visible here; the script
 in templates/inspector.js writes it as text alone.
@@ -72,7 +72,7 @@ def blocks(runs: Sequence[Run]) -> list[Block]:
     }
     found = [_block("index", _json(index))]
     for number, (group, names) in enumerate(zip(groups.values(), ids, strict=True)):
-        found += _chunks(number, [Answers(each) for each in group], names)
+        found += _chunks(number, [ArmAnswers(each) for each in group], names)
     return found
 
 
@@ -135,7 +135,7 @@ def _numbers(column: pd.Series) -> list[float | int | None]:
     ]
 
 
-class Shown(dict[str, str]):
+class VisiblePieces(dict[str, str]):
     """Every piece in its visible form, each worked out once."""
 
     def __missing__(self, piece: str) -> str:
@@ -143,13 +143,13 @@ class Shown(dict[str, str]):
         return self[piece]
 
 
-class Answers:
+class ArmAnswers:
     """An arm's answers as JSON, each spelled by its run's own vocabulary."""
 
     def __init__(self, inspected: Inspected) -> None:
         self._run, self._arm = inspected.run, inspected.arm
         self._records = inspected.run.folder.records()
-        self._shown = Shown()
+        self._shown = VisiblePieces()
 
     @cached_property
     def _vocabulary(self) -> dict[int, str]:
@@ -226,7 +226,7 @@ def _loose(turn: Generation, before: int) -> Iterator[list[Any]]:
         ]
 
 
-def _chunks(group: int, arms: list[Answers], names: list[str]) -> Iterator[Block]:
+def _chunks(group: int, arms: list[ArmAnswers], names: list[str]) -> Iterator[Block]:
     """Blocks of `CHUNK` samples: their distinct answers, and by arm which is its own and AR's."""
     for start in range(0, len(names), CHUNK):
         samples = []

@@ -7,14 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flybench.config import BASELINES
-from flybench.metrics.summary import Row
+from flybench.metrics.rows import MethodSummary
 from flybench.records.folder import RunFolder
 
 Place = tuple[int, str]
 SYMBOLS = {"theta": "θ", "window": "W", "k": "K"}
 
 
-def arm_names(folders: Sequence[RunFolder], tables: Sequence[list[Row]]) -> dict[Place, str]:
+def arm_names(
+    folders: Sequence[RunFolder], tables: Sequence[list[MethodSummary]]
+) -> dict[Place, str]:
     """A name for every row, by the number of its folder and its method.
 
     Where several runs of one task and model share a method, the settings in which they differ
@@ -23,7 +25,7 @@ def arm_names(folders: Sequence[RunFolder], tables: Sequence[list[Row]]) -> dict
     alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for number, rows in enumerate(tables):
         for row in rows:
-            alike[row["task"], row["model"], row["method"]].append(number)
+            alike[row.task, row.model, row.method].append(number)
     tails = _tails([folder.path.name for folder in folders])
     names: dict[Place, str] = {}
     for (_, _, method), numbers in alike.items():

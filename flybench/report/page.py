@@ -8,16 +8,14 @@ from typing import NamedTuple
 from flybench.report import figures, inspector
 from flybench.report.findings import floor, judging
 from flybench.report.findings.conclusion import Conclusion, conclusion
-from flybench.report.findings.verdict import Verdict, verdicts
+from flybench.report.findings.verdict import ArmVerdict, verdicts
 from flybench.report.group import Group, groups
 from flybench.report.plot import Plot
 from flybench.report.run import Arm, Run
 from flybench.report.tables import (
     across,
-    cards,
     costs,
-    family,
-    harm,
+    gpu_states,
     loose,
     overview,
     provenance,
@@ -34,7 +32,7 @@ class Answer(NamedTuple):
     conclusion: Conclusion
     headline: Table
     plots: list[Plot]
-    verdicts: list[Verdict]
+    verdicts: list[ArmVerdict]
     more: list[Table]
 
 
@@ -78,7 +76,7 @@ def page(runs: Sequence[Run]) -> Page:
     found = groups([run for run in runs if run.arms])
     looks = figures.looks(found)
     answers = [_answer(group, looks) for group in found]
-    tests = _present([family.table(runs), *across.tables(runs)])
+    tests = _present([across.accuracy_tests(runs), *across.tables(runs)])
     return Page(
         title=f"flybench: {_what(runs)}",
         subtitle=_machines(runs),
@@ -119,7 +117,7 @@ def _answer(group: Group, looks: figures.Looks) -> Answer:
 
 
 def _time(found: Sequence[Group], looks: figures.Looks) -> Section:
-    metered = _present([cards.cards(group) for group in found])
+    metered = _present([gpu_states.gpu_states(group) for group in found])
     return Section(
         [text for group in found for text in costs.regimes(group)] + ([] if metered else [NO_CARD]),
         _present([costs.rounds(group) for group in found]),
@@ -137,8 +135,8 @@ def _words(found: Sequence[Group], looks: figures.Looks) -> Section:
         [],
         [
             *_per_arm(found, samples.flips),
-            *_per_arm(found, harm.before_lost_facts),
-            *_per_arm(found, harm.before_won_facts),
+            *_per_arm(found, loose.before_lost_facts),
+            *_per_arm(found, loose.before_won_facts),
         ],
     )
 

@@ -1,56 +1,21 @@
-"""A run as the report needs it, read once: its methods as arms, each with tables and a row."""
+"""A run as the report needs it, read once: its methods as arms, each with a name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from flybench.config import BASELINES, REPEAT
-from flybench.core.samples import Record, Score
-from flybench.metrics.frames import gpu_frame, round_frame, sample_frame
+from flybench.metrics.paired import Paired, joined
+from flybench.metrics.results import MethodResult, baseline_of, results
 from flybench.metrics.stats import holm
-from flybench.metrics.summary import Row, summarise
-from flybench.records.folder import Key, RunFolder
-from flybench.report.names import arm_names
-
-
-class CachedFolder(RunFolder):
-    """The same files, each read once."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._memory: dict[Key, Any] = {}
-
-    def cached(self, key: Key, make: Callable[[], Any]) -> Any:
-        if key not in self._memory:
-            self._memory[key] = make()
-        return self._memory[key]
-
-    def records(self) -> dict[Key, Record]:
-        return self._records
-
-    def scores(self) -> dict[Key, Score]:
-        return self._scores
-
-    def provenance(self) -> dict[str, Any]:
-        return self._provenance
-
-    @cached_property
-    def _provenance(self) -> dict[str, Any]:
-        return super().provenance()
-
-    @cached_property
-    def _records(self) -> dict[Key, Record]:
-        return super().records()
-
-    @cached_property
-    def _scores(self) -> dict[Key, Score]:
-        return super().scores()
+from flybench.records.cached import CachedFolder
+from flybench.records.folder import RunFolder
+from flybench.report.names import Place, arm_names
 
 
 class Corrected(NamedTuple):
@@ -60,9 +25,9 @@ class Corrected(NamedTuple):
     tests: int
 
 
-@dataclass(frozen=True, eq=False)
-class Arm:
-    """One method of one run; `row` is its row of the summary.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Arm(MethodResult):
+    """One method of one run, as a page calls it.
 
     `name` tells it apart among the arms of its task and model, `label` on the whole page. `holm`
     is its test of accuracy as one of a family; None where there is no other.
@@ -70,21 +35,7 @@ class Arm:
 
     name: str
     label: str
-    row: Row
-    samples: pd.DataFrame
-    rounds: pd.DataFrame
-    cards: pd.DataFrame
-    failed: list[Record]
     holm: Corrected | None = None
-
-    @property
-    def method(self) -> str:
-        return str(self.row["method"])
-
-    @property
-    def graded(self) -> bool:
-        """Whether a model graded its answers, instead of a rule that knows right from wrong."""
-        return self.row["judge"] is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,63 +79,58 @@ class Run:
     @property
     def repeat(self) -> Arm | None:
         """AR's second turn, if the run has one and AR's first beside it."""
-        found = [arm for arm in self.arms if arm.method == REPEAT and arm.row["n_paired"]]
+        found = [arm for arm in self.arms if arm.method == REPEAT and arm.row.n_paired]
         return found[0] if found else None
 
     @cached_property
     def baseline(self) -> pd.DataFrame:
         """AR's samples; empty if AR did not run."""
-        return sample_frame(self.folder, "ar")
+        return baseline_of(self.folder).samples
+
+    def pair(self, arm: Arm) -> Paired:
+        """The arm beside AR, on the samples that both finished."""
+        return Paired(self.baseline, arm.samples)
 
     def joined(self, arm: Arm) -> pd.DataFrame:
         """Samples that AR or `arm` finished: columns of the arm, and AR's as NAME_ar."""
-        return self.baseline.join(arm.samples, how="outer", lsuffix="_ar")
-
-    def paired(self, arm: Arm) -> pd.DataFrame:
-        """Samples that both finished, columns as in `joined`."""
-        return self.baseline.join(arm.samples, how="inner", lsuffix="_ar")
-
-    def judged(self, arm: Arm) -> pd.DataFrame:
-        """The pairs that were judged: columns `correct_ar` and `correct`."""
-        return self.joined(arm)[["correct_ar", "correct"]].dropna()
+        return joined(self.baseline, arm.samples, every=True)
 
 
 def load(folders: Sequence[RunFolder]) -> list[Run]:
     """Read the folders; arms alike in method, task and model are told apart by their settings."""
-    cached = [CachedFolder(folder.path) for folder in folders]
-    rows = [summarise(folder) for folder in cached]
-    corrected = _corrected(rows)
-    names = arm_names(cached, rows)
-    runs = []
-    for number, (folder, table) in enumerate(zip(cached, rows, strict=True)):
-        arms = [
-            Arm(
-                name=names[number, row["method"]],
-                label=f"{names[number, row['method']]} · {row['task']} · {row['model']}",
-                row=row,
-                samples=sample_frame(folder, row["method"]),
-                rounds=round_frame(folder, row["method"]),
-                cards=gpu_frame(folder, row["method"]),
-                failed=[
-                    record
-                    for record in folder.records().values()
-                    if record.method == row["method"] and record.error
-                ],
-                holm=corrected.get((number, row["method"])),
-            )
-            for row in table
-        ]
-        runs.append(Run(folder, arms))
-    return runs
+    cached = [CachedFolder.of(folder) for folder in folders]
+    tables = [results(folder) for folder in cached]
+    corrected = _corrected(tables)
+    names = arm_names(cached, [[result.row for result in table] for table in tables])
+    return [
+        Run(folder, [_arm(result, number, names, corrected) for result in table])
+        for number, (folder, table) in enumerate(zip(cached, tables, strict=True))
+    ]
 
 
-def _corrected(rows: Sequence[list[Row]]) -> dict[tuple[int, str], Corrected]:
+def _arm(
+    result: MethodResult,
+    number: int,
+    names: Mapping[Place, str],
+    corrected: Mapping[Place, Corrected],
+) -> Arm:
+    place, row = (number, result.method), result.row
+    return Arm(
+        folder=result.folder,
+        method=result.method,
+        name=names[place],
+        label=f"{names[place]} · {row.task} · {row.model}",
+        holm=corrected.get(place),
+    )
+
+
+def _corrected(tables: Sequence[list[MethodResult]]) -> dict[Place, Corrected]:
     """Corrected tests by the number of the run and the method; empty for fewer than two."""
     tests = {
-        (number, row["method"]): row["mcnemar_p"]
-        for number, table in enumerate(rows)
-        for row in table
-        if row["method"] not in BASELINES and row["mcnemar_p"] is not None
+        (number, result.method): result.row.mcnemar_p
+        for number, table in enumerate(tables)
+        for result in table
+        if result.method not in BASELINES and result.row.mcnemar_p is not None
     }
     if len(tests) < 2:
         return {}

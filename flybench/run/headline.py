@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from flybench.metrics.rows import MethodSummary
 from flybench.text import NONE, aligned
-
-Row = dict[str, Any]
 
 COLUMNS = {
     "model": "model",
@@ -32,7 +30,7 @@ COLUMNS = {
 ABOVE = ("model", "task")
 
 
-def headline(rows: Sequence[Row]) -> str:
+def headline(rows: Sequence[MethodSummary]) -> str:
     """Return rows of a summary as aligned text; `—` for missing values.
 
     A model or task that is equal in every row is the title, and empty columns are omitted. If a
@@ -45,35 +43,35 @@ def headline(rows: Sequence[Row]) -> str:
     }
     title = ", ".join(str(rows[0][name]) for name in alike)
     table = aligned([list(shown), *zip(*shown.values(), strict=True)], left=len(shown))
-    judging = [_judging(row) for row in rows if row["judge"]]
+    judging = [_judging(row) for row in rows if row.judge]
     return "\n".join([*([title] if title else []), table, *judging])
 
 
-def _judging(row: Row) -> str:
+def _judging(row: MethodSummary) -> str:
     known = {
-        "asked": row["judge_asked"],
-        "unreadable": row["judge_unparseable"],
-        "failed": row["judge_failed"],
-        "hung on the order": row["judge_inconsistent"],
-        "tokens read": row["judge_tokens_in"],
-        "tokens written": row["judge_tokens_out"],
-        "cost": row["judge_cost"],
+        "asked": row.judge_asked,
+        "unreadable": row.judge_unparseable,
+        "failed": row.judge_failed,
+        "hung on the order": row.judge_inconsistent,
+        "tokens read": row.judge_tokens_in,
+        "tokens written": row.judge_tokens_out,
+        "cost": row.judge_cost,
     }
     shown = (f"{what} {value:.6g}" for what, value in known.items() if value is not None)
-    return f"{row['method']} judged by {row['judge']}: {', '.join(shown)}"
+    return f"{row.method} judged by {row.judge}: {', '.join(shown)}"
 
 
-def _cell(row: Row, name: str) -> str:
-    value, interval = row.get(name), row.get(f"{name}_ci")
-    if name in row["too_few"]:
-        return f"too few (n={row['too_few'][name]})"
+def _cell(row: MethodSummary, name: str) -> str:
+    value, ends = row[name], getattr(row, f"{name}_ci", None)
+    if name in row.too_few:
+        return f"too few (n={row.too_few[name]})"
     if value is None:
         return NONE
-    if name == "n" and row["n_scored"] != value:
-        return f"{value} ({row['n_scored']} scored)"
+    if name == "n" and row.n_scored != value:
+        return f"{value} ({row.n_scored} scored)"
     if name in ("pairs", "pairwise"):
         return "/".join(map(str, value))
     text = f"{value:.3g}" if isinstance(value, float) else str(value)
-    if name == "accuracy" and row["n_right"] is not None:
-        text = f"{row['n_right']:.4g}/{row['n_scored']} = {text}"
-    return f"{text} [{interval[0]:.3g}, {interval[1]:.3g}]" if interval else text
+    if name == "accuracy" and row.n_right is not None:
+        text = f"{row.n_right:.4g}/{row.n_scored} = {text}"
+    return f"{text} {ends.brief()}" if ends else text

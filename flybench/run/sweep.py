@@ -23,7 +23,8 @@ from flybench.config.checks import explain
 from flybench.core.errors import FlybenchError
 from flybench.distributed import from_leader, join, rank
 from flybench.engine.loading.placement import use_threads
-from flybench.metrics.summary import Row, judge_failures, write_summary
+from flybench.metrics.rows import MethodSummary
+from flybench.metrics.summary import judge_failures, write_summary
 from flybench.records.folder import RunFolder
 from flybench.records.token_texts import write_pieces
 from flybench.run.grouping import compatible, count_answers
@@ -44,7 +45,7 @@ Job = tuple[list[int], list[PendingSample]]
 NOTHING: Job = ([], [])
 
 
-def print_result(plan: Plan, rows: list[Row]) -> None:
+def print_result(plan: Plan, rows: list[MethodSummary]) -> None:
     """Print the result of a cell."""
     print(headline(rows))
     print(f"\n{plan.folder.path}\nReport: flybench report {plan.folder.path}")
@@ -58,7 +59,7 @@ class Sweep:
         configs: Sequence[RunConfig],
         argv: Sequence[str],
         plain: bool = False,
-        on_finished: Callable[[Plan, list[Row]], None] = print_result,
+        on_finished: Callable[[Plan, list[MethodSummary]], None] = print_result,
     ) -> None:
         self.finished: dict[Path, None] = {}
         self.failures: dict[RunConfig, str] = {}
@@ -103,7 +104,7 @@ class Sweep:
             return 2
         self.finished[plan.folder.path] = None
         self._on_finished(plan, rows)
-        failed = sum(row["n_error"] for row in rows)
+        failed = sum(row.n_error for row in rows)
         if failed:
             log.warning("%d sample(s) failed; the same command tries them again.", failed)
         return 1 if failed or judge_failures(rows) else 0

@@ -41,7 +41,7 @@ def test_figures_of_a_method(samples: pd.DataFrame) -> None:
         "loose_classes": {"digit": 2.5, "other": 5.0},
         "loose_improbable": pytest.approx(1 / 3),
         "loose_opening": 0.25,
-        "loose_flips": [1, 1],
+        "loose_flips": (1, 1),
         "loose_harmful": 1,
     }
 
@@ -50,7 +50,7 @@ def test_without_loose_tokens_there_is_no_share(samples: pd.DataFrame) -> None:
     samples = samples.assign(loose_tokens=[[]] * 4, before_fact=[[]] * 4, loose=0)
     found = audit(samples, frame(correct=[1.0, 1.0, 0.0, 1.0]))
     assert (found["loose_classes"], found["loose_improbable"]) == ({}, None)
-    assert found["loose_flips"] == [0, 0]
+    assert found["loose_flips"] == (0, 0)
 
 
 def test_older_records_say_nothing(samples: pd.DataFrame) -> None:

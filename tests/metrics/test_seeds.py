@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flybench.metrics.seeds import FIGURES, Figure, Spread, across, spread
+from flybench.metrics.seeds import FIGURES, PooledFigure, SeedSpread, across, spread
 
-MEAN = Figure(lambda total, n: total / n, ("value", "one"))
+MEAN = PooledFigure(lambda total, n: total / n, ("value", "one"))
 SAMPLES, SEEDS = 60, 3
 
 
@@ -24,7 +24,7 @@ def drawn(
     return np.stack([10 + noise, np.ones((seeds, SAMPLES))], axis=-1)
 
 
-def many(of_seeds: float, of_samples: float, rest: float, seeds: int = SEEDS) -> list[Spread]:
+def many(of_seeds: float, of_samples: float, rest: float, seeds: int = SEEDS) -> list[SeedSpread]:
     rng = np.random.default_rng(5)
     tables = (drawn(rng, of_seeds, of_samples, rest, seeds) for _ in range(150))
     return [spread(MEAN, table, resamples=400) for table in tables]

@@ -11,6 +11,7 @@ from scipy.stats import bootstrap as scipy_bootstrap
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.multitest import multipletests
 
+from flybench.metrics.paired import Estimate
 from flybench.metrics.stats import (
     Interval,
     Pairs,
@@ -21,7 +22,6 @@ from flybench.metrics.stats import (
     rate_ratio,
     ratio,
     retention_interval,
-    retention_verdict,
     samples_needed,
     widened,
 )
@@ -172,7 +172,7 @@ def test_accuracy_of_nothing_is_unknown() -> None:
 def verdict(both: int, lost: int = 0, won: int = 0, neither: int = 0, margin: float = 0.01) -> str:
     before = [1.0] * (both + lost) + [0.0] * (won + neither)
     after = [1.0] * both + [0.0] * lost + [1.0] * won + [0.0] * neither
-    return retention_verdict(retention_interval(before, after), margin)
+    return Estimate(0, None, retention_interval(before, after)).verdict(margin)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 100])
@@ -216,7 +216,7 @@ def test_retention_interval_holds_the_ratio() -> None:
     ],
 )
 def test_verdict_boundaries(interval: Interval | None, expected: str) -> None:
-    assert retention_verdict(interval, 0.01) == expected
+    assert Estimate(0, None, interval).verdict(0.01) == expected
 
 
 def test_mcnemar_equals_the_exact_binomial_test() -> None:
@@ -286,7 +286,7 @@ def test_as_many_samples_as_planned_say_kept_as_often_as_planned(
         interval = retention_interval(
             *verdict_pairs(rng, needed, right, discordant / 2, discordant / 2)
         )
-        kept += retention_verdict(interval, 0.05) == "kept"
+        kept += Estimate(0, None, interval).verdict(0.05) == "kept"
     assert 0.7 <= kept / 200 <= 0.9
 
 
@@ -296,7 +296,7 @@ def test_a_loss_at_the_margin_is_seldom_called_kept() -> None:
     kept = 0
     for _ in range(1000):
         interval = retention_interval(*verdict_pairs(rng, 400, 0.8, 0.05, 0.01))
-        kept += retention_verdict(interval, 0.05) == "kept"
+        kept += Estimate(0, None, interval).verdict(0.05) == "kept"
     assert kept / 1000 <= 0.05
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from flybench.core.samples import Record
+from flybench.metrics import summary
 from flybench.metrics import suppression as few
 from flybench.metrics.divergence import first_divergence, partings
 from flybench.metrics.frames import sample_frame
 from flybench.metrics.glossary import GLOSSARY
 from flybench.metrics.stats import accuracy_interval, bootstrap, retention_interval
-from flybench.metrics.summary import summarise, write_summary
 from flybench.records.folder import RunFolder
 from tests.reference import hand_built
 
@@ -31,6 +31,14 @@ def small_counts_count(monkeypatch: pytest.MonkeyPatch) -> None:
 def folder(tmp_path: Path) -> RunFolder:
     records = hand_built.ar_records() + hand_built.fly_records()
     return hand_built.write(tmp_path, records, hand_built.scores())
+
+
+def summarise(folder: RunFolder) -> list[dict[str, Any]]:
+    return [row.plain() for row in summary.summarise(folder)]
+
+
+def write_summary(folder: RunFolder) -> list[dict[str, Any]]:
+    return [row.plain() for row in summary.write_summary(folder)]
 
 
 def check(row: dict[str, Any], expected: dict[str, Any]) -> None:

@@ -47,4 +47,4 @@ def test_retention_needs_answers_that_ar_solved(tmp_path: Path, solved: int) -> 
 
 
 def test_every_guarded_figure_is_in_a_row(tmp_path: Path) -> None:
-    assert set(COUNTED) < set(summarise(write_run(tmp_path / "run", 3))[0])
+    assert set(COUNTED) < set(summarise(write_run(tmp_path / "run", 3))[0].plain())

@@ -9,23 +9,16 @@ import pandas as pd
 from flybench.analysis.compare.sides import Side
 from flybench.config import BASELINE
 from flybench.metrics.divergence import partings
-from flybench.metrics.stats import (
-    Interval,
-    Pairs,
-    bootstrap,
-    mcnemar,
-    rate_ratio,
-    ratio,
-    retention_interval,
-)
-from flybench.metrics.suppression import FEWEST
+from flybench.metrics.paired import Estimate, Paired, relation
+from flybench.metrics.stats import Interval, Pairs, ratio
+from flybench.metrics.suppression import solves_enough
 
 TO_ANSWER, OVER_AR = "seconds to answer", "speed-up over AR, to answer"
 AR_ITSELF = "AR's seconds to answer"
 
 
-class Figure(NamedTuple):
-    """A figure of A and of B over `n` samples, and how they relate: above 1 is more of it in B, or
+class ComparedFigure(NamedTuple):
+    """A figure of A and of B over `n` samples, and their `ratio`: above 1 is more of it in B, or
     faster."""
 
     n: int
@@ -33,6 +26,11 @@ class Figure(NamedTuple):
     b: float | None
     ratio: float | None = None
     interval: Interval | None = None
+
+    @property
+    def estimate(self) -> Estimate:
+        """The ratio with its interval."""
+        return Estimate(self.n, self.ratio, self.interval)
 
 
 class Accuracy(NamedTuple):
@@ -44,14 +42,14 @@ class Accuracy(NamedTuple):
     n: int
     right_a: float
     right_b: float
-    retention: Figure
+    retention: ComparedFigure
     pairs: Pairs | None
     p: float | None
 
     @property
     def resolvable(self) -> bool:
         """Whether A solved enough for a ratio to mean anything."""
-        return self.right_a >= FEWEST and self.retention.interval is not None
+        return solves_enough(self.right_a) and self.retention.interval is not None
 
 
 class Divergence(NamedTuple):
@@ -63,84 +61,77 @@ class Divergence(NamedTuple):
     ties: int
 
 
-def times(a: Side, b: Side) -> dict[str, Figure]:
+def times(a: Side, b: Side) -> dict[str, ComparedFigure]:
     """Seconds to the answer and tokens a second; and beside each run's own AR, where both have it.
 
     The speed-ups over AR leave out what differs between the machines, or between two hours of one.
     """
-    both = _joined(a.samples, b.samples)
+    pair, plain = Paired(a.samples, b.samples), Paired(a.plain.samples, b.plain.samples)
     found = {
-        TO_ANSWER: _related(both, "total_s", "one", inverse=True),
-        "tokens/s": _related(both, "tokens", "decode_s"),
+        TO_ANSWER: _seconds(pair.table),
+        "tokens/s": _related(pair.table, "tokens", "decode_s"),
     }
-    plain = _joined(a.plain, b.plain)
-    four = both.join(plain, rsuffix="_ar", how="inner")
+    four = pair.beside(plain)
     if len(four) and (a.method, b.method) != (BASELINE, BASELINE):
-        ours, theirs = ("total_s_a_ar", "total_s_a"), ("total_s_b_ar", "total_s_b")
-        found[OVER_AR] = _relation(four, ours, theirs)
-        found[AR_ITSELF] = _related(plain.loc[four.index], "total_s", "one", inverse=True)
+        ours, theirs = ("total_s_ar_plain", "total_s_ar"), ("total_s_plain", "total_s")
+        found[OVER_AR] = _figure(four, ours, theirs, relation(four, ours, theirs))
+        found[AR_ITSELF] = _seconds(plain.table.loc[four.index])
     return found
 
 
-def counts(a: Side, b: Side) -> dict[str, Figure]:
+def counts(a: Side, b: Side) -> dict[str, ComparedFigure]:
     """Tokens a round and an answer, answers that end at the cap, loops, and what only a loose rule
     kept."""
-    both = _joined(a.samples, b.samples)
+    table = Paired(a.samples, b.samples).table
     return {
-        "tau, tokens a round": _related(both, "tokens", "rounds"),
-        "tokens an answer": _related(both, "tokens", "one"),
-        "answers cut, of 100": _rate(both, 100, "capped", "one"),
-        "tokens in loops, of 100": _rate(both, 100, "looped", "tokens"),
-        "loose tokens of 1,000": _rate(both, 1000, "loose", "tokens"),
+        "tau, tokens a round": _related(table, "tokens", "rounds"),
+        "tokens an answer": _related(table, "tokens", "one"),
+        "answers cut, of 100": _rate(table, 100, "capped", "one"),
+        "tokens in loops, of 100": _rate(table, 100, "looped", "tokens"),
+        "loose tokens of 1,000": _rate(table, 1000, "loose", "tokens"),
     }
 
 
-def _joined(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
-    """Samples of both, columns as NAME_a and NAME_b, and a `one` to count them by."""
-    return a.assign(one=1.0).join(b.assign(one=1.0), lsuffix="_a", rsuffix="_b", how="inner")
+def _seconds(table: pd.DataFrame) -> ComparedFigure:
+    """Seconds to the answer on both sides, and A's over B's, since less is better."""
+    ours, theirs = ("total_s_ar", "one_ar"), ("total_s", "one")
+    return _figure(table, ours, theirs, relation(table, theirs, ours))
 
 
-def _related(table: pd.DataFrame, above: str, below: str, inverse: bool = False) -> Figure:
-    """Σ above ÷ Σ below on both sides, B's over A's, or A's over B's where less is better."""
-    a, b = ((f"{above}_{side}", f"{below}_{side}") for side in "ab")
-    figure = _relation(table, *((b, a) if inverse else (a, b)))
-    return figure._replace(a=figure.b, b=figure.a) if inverse else figure
+def _related(table: pd.DataFrame, above: str, below: str) -> ComparedFigure:
+    """Σ above ÷ Σ below on both sides, and B's over A's."""
+    ours, theirs = (f"{above}_ar", f"{below}_ar"), (above, below)
+    return _figure(table, ours, theirs, relation(table, ours, theirs))
 
 
-def _rate(table: pd.DataFrame, scale: int, counted: str, among: str) -> Figure:
+def _rate(table: pd.DataFrame, scale: int, counted: str, among: str) -> ComparedFigure:
     """`counted` in so many `among` on both sides; they are few, and make no ratio."""
-    a, b = (ratio(scale * table[f"{counted}_{s}"], table[f"{among}_{s}"]) for s in "ab")
-    return Figure(len(table), a, b)
+    a, b = (ratio(scale * table[f"{counted}{s}"], table[f"{among}{s}"]) for s in ("_ar", ""))
+    return ComparedFigure(len(table), a, b)
 
 
-def _relation(table: pd.DataFrame, a: tuple[str, str], b: tuple[str, str]) -> Figure:
-    columns = [table[name] for name in (*a, *b)]
-
-    first, second = ratio(*columns[:2]), ratio(*columns[2:])
-    times = second / first if first and second is not None else None
-    return Figure(len(table), first, second, times, bootstrap(rate_ratio, *columns))
+def _figure(
+    table: pd.DataFrame, a: tuple[str, str], b: tuple[str, str], found: Estimate
+) -> ComparedFigure:
+    first, second = (ratio(table[above], table[below]) for above, below in (a, b))
+    return ComparedFigure(found.n, first, second, found.point, found.interval)
 
 
 def accuracy(a: Side, b: Side) -> Accuracy | None:
     """The verdicts over samples that were judged in both; None if there are none."""
-    columns = ["correct", "graded"]
-    judged = a.samples[columns].join(b.samples[columns], lsuffix="_a", rsuffix="_b", how="inner")
-    judged = judged.dropna()
-    if not len(judged):
+    pair = Paired(a.samples, b.samples)
+    if not len(pair.judged):
         return None
-    before, after = judged["correct_a"], judged["correct_b"]
-    graded = bool(judged["graded_a"].any() or judged["graded_b"].any())
-    pairs = None if graded else Pairs.of(before, after)
+    before, after = pair.judged["correct_ar"], pair.judged["correct"]
+    kept, pairs = pair.retention(), pair.discordant()
     shares = float(before.mean()), float(after.mean())
     return Accuracy(
-        n=len(judged),
-        right_a=float(before.sum()),
+        n=kept.n,
+        right_a=pair.solved,
         right_b=float(after.sum()),
-        retention=Figure(
-            len(judged), *shares, ratio(after, before), retention_interval(before, after)
-        ),
+        retention=ComparedFigure(kept.n, *shares, kept.point, kept.interval),
         pairs=pairs,
-        p=None if pairs is None else mcnemar(pairs.lost, pairs.won),
+        p=None if pairs is None else pairs.p,
     )
 
 

@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from flybench.analysis.compare.figures import Accuracy, Figure
+from flybench.analysis.compare.figures import Accuracy, ComparedFigure
 from flybench.config.checks import MANY
-from flybench.metrics.stats import POWER, Interval, samples_apart, samples_needed
+from flybench.metrics.paired import Estimate
+from flybench.metrics.stats import Side, samples_needed
+from flybench.metrics.suppression import POWER
 
 State = Literal["holds", "broken", "not resolved"]
+STATES: dict[Side, State] = {"above": "holds", "below": "broken", "open": "not resolved"}
 HOLDS, BROKEN, OPEN = 0, 1, 3
+AS_THEY_ARE = "if the figures stay as they are"
 
 
 class Gate(NamedTuple):
@@ -36,29 +40,24 @@ def exit_code(gates: Iterable[Gate]) -> int:
 def retention_gate(found: Accuracy, loss: float) -> Gate:
     """Whether B keeps at least 1 − `loss` of A's accuracy."""
     claim, bar = f"--max-retention-loss {loss:g}", 1 - loss
-    point, interval = found.retention.ratio, found.retention.interval
-    if not found.resolvable or point is None or interval is None:
+    kept = found.retention.estimate
+    if not found.resolvable or kept.point is None:
         few = f"A solved {found.right_a:g} of {found.n}, too few for a ratio"
         return Gate(claim, "not resolved", f"{few}: choose questions that A can answer")
-    state = _state(interval, bar)
-    needed = samples_apart(found.n, point, interval, bar)
-    plan = "if the figures stay as they are"
-    if found.pairs is not None and point >= bar:
+    needed, plan = kept.needed(bar), AS_THEY_ARE
+    if found.pairs is not None and kept.point >= bar:
         needed = samples_needed(found.pairs, loss, POWER)
         plan = "if B is as accurate as A"
-    return Gate(claim, state, _told("retention", point, interval, bar, state, needed, plan))
+    return _gate(claim, "retention", kept, bar, needed, plan)
 
 
-def speed_gate(name: str, figure: Figure, bar: float) -> Gate:
+def speed_gate(name: str, figure: ComparedFigure, bar: float) -> Gate:
     """Whether B is at least `bar` times as fast as A by the figure of that name."""
     claim = f"--min-speedup {bar:g}"
-    if figure.ratio is None or figure.interval is None:
+    found = figure.estimate
+    if found.point is None or found.interval is None:
         return Gate(claim, "not resolved", f"{figure.n} samples give no interval: run more")
-    state = _state(figure.interval, bar)
-    needed = samples_apart(figure.n, figure.ratio, figure.interval, bar)
-    plan = "if the figures stay as they are"
-    text = _told(name, figure.ratio, figure.interval, bar, state, needed, plan)
-    return Gate(claim, state, text)
+    return _gate(claim, name, found, bar, found.needed(bar), AS_THEY_ARE)
 
 
 def despite_failures(gate: Gate, failed: int) -> Gate:
@@ -69,25 +68,12 @@ def despite_failures(gate: Gate, failed: int) -> Gate:
     return gate._replace(state="not resolved", text=text)
 
 
-def _state(interval: Interval, bar: float) -> State:
-    if interval.low >= bar:
-        return "holds"
-    return "broken" if interval.high < bar else "not resolved"
-
-
-def _told(
-    name: str,
-    point: float,
-    interval: Interval,
-    bar: float,
-    state: State,
-    needed: float,
-    plan: str,
-) -> str:
-    where = f"{name} {point:.3g} [{interval.low:.3g}, {interval.high:.3g}]"
+def _gate(claim: str, name: str, found: Estimate, bar: float, needed: float, plan: str) -> Gate:
+    state, where = STATES[found.side(bar)], f"{name} {found.brief()}"
     if state == "holds":
-        return f"{where} is all at or above {bar:g}"
+        return Gate(claim, state, f"{where} is all at or above {bar:g}")
     if state == "broken":
-        return f"{where} is all below {bar:g}"
+        return Gate(claim, state, f"{where} is all below {bar:g}")
     many = f"n ≥ {needed:,.0f}" if needed < MANY else f"over {MANY:,} samples"
-    return f"{where} contains {bar:g}; needs {many} for 80 % power, {plan}"
+    text = f"{where} contains {bar:g}; needs {many} for {100 * POWER:g} % power, {plan}"
+    return Gate(claim, state, text)

@@ -8,28 +8,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from flybench.config import BASELINE
 from flybench.config.groups import read_yaml
 from flybench.core.errors import FlybenchError
-from flybench.metrics.frames import methods_of, sample_frame
+from flybench.metrics.frames import methods_of
+from flybench.metrics.results import MethodResult, baseline_of
+from flybench.records.cached import CachedFolder
 from flybench.records.folder import RunFolder
-from flybench.report.run import CachedFolder
 
 
-@dataclass(frozen=True, eq=False)
-class Side:
-    """`samples` are the method's finished samples, `plain` AR's, both as `sample_frame` has them.
-
-    `method` is that of the run, or AR where nothing else ran.
-    """
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Side(MethodResult):
+    """A run's method, or AR where nothing else ran, under the `name` A or B."""
 
     name: str
-    folder: CachedFolder
-    method: str
-    samples: pd.DataFrame
-    plain: pd.DataFrame
 
     @classmethod
     def read(cls, name: str, path: Path) -> Side:
@@ -40,14 +32,19 @@ class Side:
         """
         folder = CachedFolder(RunFolder.existing(path).path)
         known = methods_of(folder)
-        asked = str(folder.provenance().get("method", known[-1] if known else BASELINE))
-        samples = sample_frame(folder, asked)
-        if not len(samples):
+        method = str(folder.provenance().get("method", known[-1] if known else BASELINE))
+        side = cls(name=name, folder=folder, method=method)
+        if not len(side.samples):
             raise FlybenchError(
-                f"{name}, {path}, holds no finished sample of {asked}: repeat its `flybench run`, "
+                f"{name}, {path}, holds no finished sample of {method}: repeat its `flybench run`, "
                 "which continues it."
             )
-        return cls(name, folder, asked, samples, sample_frame(folder, BASELINE))
+        return side
+
+    @cached_property
+    def plain(self) -> MethodResult:
+        """AR's result beside it, over the same samples."""
+        return baseline_of(self.folder, self.only)
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
@@ -72,7 +69,7 @@ class Side:
         }
 
     @property
-    def failed(self) -> set[str]:
+    def unfinished(self) -> set[str]:
         """Samples that the method was asked and did not finish."""
         return self.prompts.keys() - set(self.samples.index)
 
@@ -80,7 +77,6 @@ class Side:
     def scored(self) -> bool:
         return bool(self.samples["correct"].notna().any())
 
-    def over(self, samples: Collection[str]) -> Side:
-        """The same side with these samples alone."""
-        own, plain = (frame[frame.index.isin(samples)] for frame in (self.samples, self.plain))
-        return replace(self, samples=own, plain=plain)
+    def among(self, samples: Collection[str]) -> Side:
+        """The same side with only these samples."""
+        return replace(self, only=samples)

@@ -7,9 +7,9 @@ from pathlib import Path
 from textwrap import fill
 from typing import NamedTuple
 
-from flybench.analysis.compare.figures import Accuracy, Divergence, Figure
+from flybench.analysis.compare.figures import Accuracy, ComparedFigure, Divergence
 from flybench.analysis.compare.gates import Gate
-from flybench.text import NONE, aligned, interval, percent, shorten, visible
+from flybench.text import NONE, aligned, percent, shorten, visible
 
 WIDE, WIDTH = 24, 80
 
@@ -23,7 +23,7 @@ class Comparison(NamedTuple):
     title: str
     shared: int
     changes: list[tuple[str, str, str]]
-    figures: Mapping[str, Figure]
+    figures: Mapping[str, ComparedFigure]
     accuracy: Accuracy | None
     divergence: Divergence
     notes: list[str]
@@ -54,14 +54,15 @@ def _lines(found: Comparison) -> Iterator[str]:
 
 def _table(found: Comparison) -> Iterator[list[str]]:
     for name, figure in found.figures.items():
-        yield [name, *map(_number, (figure.a, figure.b)), _relation(figure)]
+        yield [name, *map(_number, (figure.a, figure.b)), figure.estimate.text()]
     if (known := found.accuracy) is None:
         return
     if known.pairs is None:
         sides = [percent(points / known.n) for points in (known.right_a, known.right_b)]
     else:
         sides = [f"{right:.4g}/{known.n}" for right in (known.right_a, known.right_b)]
-    kept = _relation(known.retention) if known.resolvable else f"too few (n={known.right_a:g})"
+    few = f"too few (n={known.right_a:g})"
+    kept = known.retention.estimate.text() if known.resolvable else few
     yield ["right answers" if known.pairs else "mean grade", *sides, kept]
 
 
@@ -89,9 +90,3 @@ def _wrapped(sentence: str) -> str:
 
 def _number(value: float | None) -> str:
     return NONE if value is None else f"{value:.4g}"
-
-
-def _relation(figure: Figure) -> str:
-    if figure.ratio is None:
-        return NONE
-    return f"{figure.ratio:.2f} {interval(figure.interval)}".rstrip()

@@ -23,12 +23,12 @@ from flybench.analysis.latency.measure import Result
 from flybench.config import BASELINES
 from flybench.config.groups import read_yaml
 from flybench.core.errors import FlybenchError
-from flybench.metrics.frames import round_frame
-from flybench.metrics.stats import Interval, bootstrap, rate_ratio
-from flybench.metrics.summary import summarise
+from flybench.metrics.paired import Estimate, joined, rate_estimate
+from flybench.metrics.results import baseline_of, results
+from flybench.metrics.rows import MethodSummary
 from flybench.records.folder import RunFolder
 from flybench.report.tables.table import cell
-from flybench.text import NONE, aligned, interval, number
+from flybench.text import NONE, aligned, number
 
 Row = dict[str, Any]
 
@@ -48,12 +48,12 @@ def project(folder: RunFolder, path: Path | None, force: bool) -> str:
     result = None if path is None else allowed_costs(folder, known, path, force)
     lines = [["method", "tau", "gamma", "speed-up (projection)", "speed-up (measured)", "error"]]
     told: list[str] = []
-    plain = round_frame(folder, "ar")
     comparable = result is None or (same_model(result, known) and same_machine(result, known))
-    for row in summarise(folder):
-        rounds, method = round_frame(folder, row["method"]), known["method_config"]
-        if row["method"] in BASELINES or not row["n_paired"]:
+    for each in results(folder):
+        row, rounds, method = each.row, each.rounds, known["method_config"]
+        if row.method in BASELINES or not row.n_paired:
             continue
+        plain = baseline_of(each.folder).rounds
         costs = (
             recorded_costs(plain, rounds, method)
             if result is None
@@ -70,9 +70,7 @@ def project(folder: RunFolder, path: Path | None, force: bool) -> str:
     return "\n".join((aligned(lines), *told))
 
 
-def projection(
-    plain: pd.DataFrame, rounds: pd.DataFrame, costs: RoundCosts, k: int
-) -> tuple[float, Interval | None]:
+def projection(plain: pd.DataFrame, rounds: pd.DataFrame, costs: RoundCosts, k: int) -> Estimate:
     """Tokens a second of `rounds` over those of AR's rounds `plain`, both at `costs`."""
     timed = (
         plain.assign(seconds=costs.ar_round_s),
@@ -81,11 +79,7 @@ def projection(
     ar, own = (
         frame.groupby("sample_id", observed=True)[["emitted", "seconds"]].sum() for frame in timed
     )
-    pairs = ar.join(own, how="inner", lsuffix="_ar")
-    names = ("emitted_ar", "seconds_ar", "emitted", "seconds")
-    columns = [pairs[name].to_numpy(dtype=float) for name in names]
-    point = rate_ratio(*(column.sum(keepdims=True) for column in columns))
-    return float(point[0]), bootstrap(rate_ratio, *columns)
+    return rate_estimate(joined(ar, own), "emitted", "seconds")
 
 
 def allowed_costs(folder: RunFolder, known: Row, path: Path, force: bool = False) -> Result:
@@ -157,15 +151,14 @@ def same_machine(result: Result, known: Row) -> bool:
     return all(result[name] == known[name] for name in ("device", "engine"))
 
 
-def _line(row: Row, projected: tuple[float, Interval | None], comparable: bool) -> list[str]:
-    point, ends = projected
-    measured = row["speedup_throughput"]
-    error = point / measured - 1 if comparable and measured else None
+def _line(row: MethodSummary, projected: Estimate, comparable: bool) -> list[str]:
+    point, measured = projected.point, row.speedup_throughput
+    error = point / measured - 1 if comparable and point and measured else None
     return [
-        row["method"],
+        row.method,
         cell(row, "tau_pooled").text,
-        number(row["gamma"], 1),
-        f"{number(point)} {interval(ends)}".strip(),
-        f"{number(measured)} {interval(row['speedup_throughput_ci'])}".strip(),
+        number(row.gamma, 1),
+        projected.text(),
+        row.estimate("speedup_throughput").text(),
         NONE if error is None else f"{100 * error:+.1f} %",
     ]

@@ -43,9 +43,9 @@ class Prices:
         replayed = pd.DataFrame(
             {"sample_id": sample_ids, "drafted": rounds.drafted, "emitted": rounds.emitted}
         )
-        point, ends = projection(self._plain, replayed, self._costs(method), method.k)
-        low, high = ends or (None, None)
-        return {"speedup": point, "speedup_low": low, "speedup_high": high}
+        found = projection(self._plain, replayed, self._costs(method), method.k)
+        low, high = found.interval or (None, None)
+        return {"speedup": found.point, "speedup_low": low, "speedup_high": high}
 
     def _costs(self, method: MethodConfig) -> RoundCosts:
         costs = measured_costs(self._result, self._source, to_tree(method), self._recorded)

@@ -5,6 +5,6 @@
 `settings.py` has the grid, `prepare.py` checks it and splits the samples; `search.py` says what one
 half records, replays the grid over that and picks candidates; `risk.py` weighs what each would let
 through; `confirm.py` decodes the other half with the candidates until intervals decide;
-`verdict.py` says what follows, `tables.py` shows it, and `page.py` and `write.py` keep the setting
-with its evidence.
+`recommendation.py` says what follows, `tables.py` shows it, and `page.py` and `write.py` keep the
+setting with its evidence.
 """

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from flybench.config import RunConfig
 from flybench.core.errors import FlybenchError
+from flybench.metrics.rows import MethodSummary
 from flybench.run.plan import Plan
 from flybench.run.sweep import Sweep
 
@@ -38,6 +38,6 @@ class Cells:
                 raise FlybenchError(self._sweep.failures[config])
         return [self._plans[config] for config in configs]
 
-    def _keep(self, plan: Plan, rows: list[dict[str, Any]]) -> None:
+    def _keep(self, plan: Plan, rows: list[MethodSummary]) -> None:
         self._plans[plan.config] = plan
-        self._lost[plan.folder.path] = sum(row["n_error"] for row in rows)
+        self._lost[plan.folder.path] = sum(row.n_error for row in rows)

@@ -6,12 +6,12 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from flybench.analysis.tune.confirm import Finding
+from flybench.analysis.tune.confirm import CandidateResult
 from flybench.analysis.tune.prepare import Prepared
+from flybench.analysis.tune.recommendation import Recommendation
 from flybench.analysis.tune.risk import WEIGHTS
 from flybench.analysis.tune.search import Found
 from flybench.analysis.tune.tables import confirmed, projected
-from flybench.analysis.tune.verdict import Verdict
 from flybench.analysis.tune.write import CONF
 from flybench.text import percent
 
@@ -20,8 +20,8 @@ def page(
     ready: Prepared,
     arguments: Sequence[str],
     found: Found,
-    findings: Sequence[Finding],
-    decided: Verdict,
+    results: Sequence[CandidateResult],
+    decided: Recommendation,
     latency: Path,
 ) -> str:
     """Markdown: what to use, what real runs showed, what replays promised, and how both came."""
@@ -31,14 +31,14 @@ def page(
         if decided.method is None
         else f"Use it: `flybench run --config-dir {folder.path}/conf method=tuned …` ({CONF})."
     )
-    runs = " ".join(str(each.folder.path) for each in findings)
-    level = percent(findings[0].level)
+    runs = " ".join(str(each.folder.path) for each in results)
+    level = percent(results[0].level)
     parts = [
         f"# {config.model.name} on {config.task.name}: which setting to use",
         "\n".join(f"- {sentence}" for sentence in decided.sentences),
         use,
         "## Real runs, on samples that chose nothing",
-        _code(confirmed(found, findings)),
+        _code(confirmed(found, results)),
         f"AR and all methods answered each sample side by side. Intervals are of {level}: so wide "
         "that with so many looks at so many settings one is confirmed by chance at most once in "
         "twenty tunings. `speed-up` is AR's time to answer over the method's, `over exact` that of "

@@ -14,13 +14,13 @@ from flybench.config import MethodConfig, RecordConfig, RunConfig, digest, to_tr
 from flybench.config.compose import Request, cells
 from flybench.core.errors import FlybenchError
 from flybench.engine.loading.placement import use_threads
+from flybench.metrics.suppression import FEWEST_TUNED
 from flybench.records.folder import RunFolder
 from flybench.run.plan import Plan, make_plan
 from flybench.run.provenance import model_facts
 
 log = logging.getLogger(__name__)
 
-FEWEST = 20  # samples: fewer leave no half that could tell anything
 OWN = ("method.k", "method.verify", "shuffle", "record.")
 
 
@@ -109,10 +109,10 @@ def _halves(config: RunConfig, settings: TuneSettings) -> tuple[RunConfig, RunCo
     longest = settings.drafters(config.method)[0]
     whole = replace(config, method=longest, shuffle=True)
     count = len(make_plan(whole).prompts)
-    if count < FEWEST:
+    if count < FEWEST_TUNED:
         raise FlybenchError(
             f"{count} samples are too few to choose by one half and report on the other: use at "
-            f"least {FEWEST}, better hundreds."
+            f"least {FEWEST_TUNED}, better hundreds."
         )
     decisive = [whole.identity(), asdict(settings), config.limit, config.offset]
     name = f"tune-{config.model.name}-{config.task.name}-{digest(decisive)[:8]}"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from flybench.analysis.tune.confirm import Finding
+from flybench.analysis.tune.confirm import CandidateResult
 from flybench.analysis.tune.search import Found
 from flybench.analysis.tune.settings import told
-from flybench.text import NONE, aligned, interval, number, percent
+from flybench.text import NONE, aligned, number, percent
 
 
 def projected(table: pd.DataFrame) -> str:
@@ -24,19 +24,15 @@ def projected(table: pd.DataFrame) -> str:
     return aligned(lines, left=2)
 
 
-def confirmed(found: Found, findings: Sequence[Finding]) -> str:
+def confirmed(found: Found, results: Sequence[CandidateResult]) -> str:
     """The real runs as text, the exact method's first."""
     lines = [["method", "n", "failed", "speed-up", "projected", "over exact", "length"]]
     lines[0] += ["retention", "both/lost/won/no", "result"]
-    for each in findings:
+    for each in results:
         pairs = NONE if each.pairs is None else "/".join(map(str, each.pairs))
-        kept = f"{percent(each.retention)} {interval(each.retention_ends, 1, 100)}".strip()
-        figures = [
-            f"{number(point)} {interval(ends)}".strip()
-            for point, ends in ((each.speedup, each.speedup_ends), (each.gain, each.gain_ends))
-        ]
-        figures.insert(1, number(found.row(each.method)["speedup"]))
-        figures += [number(each.length_ratio), kept, pairs, each.state]
+        projected_ = number(found.row(each.method)["speedup"])
+        figures = [each.speedup.text(), projected_, each.gain.text()]
+        figures += [number(each.length_ratio), each.retention.text("%"), pairs, each.state]
         lines.append([told(each.method), str(each.n), str(each.failed), *figures])
     return aligned(lines)
 

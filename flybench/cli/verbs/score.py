@@ -39,6 +39,7 @@ def run(asked: argparse.Namespace) -> int:
     from flybench.run.headline import headline
     from flybench.run.provenance import write_config
     from flybench.score.judge import build_judge
+    from flybench.score.score import score_folder
 
     judges = lru_cache(1)(build_judge)  # one at a time has the memory of a local one
     code = 0

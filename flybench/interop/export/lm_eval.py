@@ -29,8 +29,8 @@ from flybench.core.samples import Record, Score
 from flybench.interop.export.rows import clean
 from flybench.metrics.frames import methods_of, sample_frame
 from flybench.metrics.stats import ratio
+from flybench.records.cached import CachedFolder
 from flybench.records.folder import RunFolder
-from flybench.report.run import CachedFolder
 
 NAME = "flybench"
 NO_FILTER = "none"

@@ -11,8 +11,8 @@ from datasets import Dataset, Features, Value, disable_progress_bars
 from tqdm import tqdm
 
 from flybench.core.samples import Generation, Record, Score
+from flybench.records.cached import CachedFolder
 from flybench.records.folder import RunFolder
-from flybench.report.run import CachedFolder
 
 INT, REAL, TEXT, TRUTH = Value("int64"), Value("float64"), Value("string"), Value("bool")
 ROUND = {

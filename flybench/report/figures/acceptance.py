@@ -29,8 +29,8 @@ def lengths(group: Group, looks: Looks) -> Plot | None:
         axes.locator_params(axis="x", integer=True)
         legend_below(axes, columns=2)
 
-    most = max(shown, key=lambda arm: arm.row["tau_pooled"] or 0)
-    finding = f"{most.name} adds the most a round, τ = {number(most.row['tau_pooled'])}."
+    most = max(shown, key=lambda arm: arm.row.tau_pooled or 0)
+    finding = f"{most.name} adds the most a round, τ = {number(most.row.tau_pooled)}."
     listed = "; ".join(f"{arm.name} {_quartiles(arm)}" for arm in shown)
     return plot(
         f"lengths-{group.key}",

@@ -15,7 +15,7 @@ from flybench.text import number, percent
 
 def divergence(group: Group, looks: Looks) -> Plot | None:
     """Share of answers still equal to AR's, by token; None if nothing is paired."""
-    pairs = [(run, arm) for run, arm in group.pairs if arm.row["n_paired"]]
+    pairs = [(run, arm) for run, arm in group.pairs if arm.row.n_paired]
     if not pairs:
         return None
     shown = overlaid(arm for _, arm in pairs)
@@ -27,11 +27,11 @@ def divergence(group: Group, looks: Looks) -> Plot | None:
         axes.set(xlabel="token of the answer", ylabel="equal to AR's so far (%)", ylim=(0, 104))
         legend_below(axes, columns=2)
 
-    least = min(shown, key=lambda arm: arm.row["exact_match_rate"])
-    finding = f"{percent(least.row['exact_match_rate'])} of {least.name}'s answers equal AR's."
+    least = min(shown, key=lambda arm: arm.row.given("exact_match_rate"))
+    finding = f"{percent(least.row.exact_match_rate)} of {least.name}'s answers equal AR's."
     listed = "; ".join(
-        f"{arm.name} {percent(arm.row['exact_match_rate'])}, parting at token "
-        f"{number(arm.row['first_divergence_median'], 0)} in the median"
+        f"{arm.name} {percent(arm.row.exact_match_rate)}, parting at token "
+        f"{number(arm.row.first_divergence_median, 0)} in the median"
         for arm in shown
     )
     return plot(
@@ -50,6 +50,6 @@ def still_equal(run: Run, arm: Arm) -> Floats:
     An answer that ended stays equal, so that the last share is that of equal answers.
     """
     places = partings(run.baseline, arm.samples)["place"]
-    longest = int(run.paired(arm)[["tokens", "tokens_ar"]].to_numpy().max())
+    longest = int(run.pair(arm).table[["tokens", "tokens_ar"]].to_numpy().max())
     parted = np.bincount(places.dropna().astype(int), minlength=longest)
     return 1 - np.cumsum(parted) / len(places)

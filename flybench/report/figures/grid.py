@@ -23,7 +23,7 @@ FIGURES = {
 Place = tuple[float, ...]
 
 
-class Sweep(NamedTuple):
+class Grid(NamedTuple):
     """One method's arms by their place in a grid; `axes` are the settings that vary."""
 
     method: str
@@ -41,7 +41,7 @@ def grids(group: Group) -> list[Plot]:
     return plots
 
 
-def sweeps(group: Group) -> Iterator[Sweep]:
+def sweeps(group: Group) -> Iterator[Grid]:
     """The methods whose runs vary two settings at least, in two values each."""
     pairs = sorted(group.pairs, key=lambda pair: pair[1].method)
     for method, alike in groupby(pairs, key=lambda pair: pair[1].method):
@@ -50,7 +50,7 @@ def sweeps(group: Group) -> Iterator[Sweep]:
         varied = [place for place, values in enumerate(columns) if _varies(values)]
         if len(varied) >= 2:
             arms = {tuple(float(place[i]) for i in varied): arm for arm, place in found.items()}
-            yield Sweep(method, tuple(AXES[i] for i in varied), arms)
+            yield Grid(method, tuple(AXES[i] for i in varied), arms)
 
 
 def _axes(settings: Mapping[str, Any]) -> list[Any]:
@@ -61,19 +61,19 @@ def _varies(values: Sequence[float | None]) -> bool:
     return None not in values and len(set(values)) > 1
 
 
-def _layers(sweep: Sweep) -> Iterator[tuple[Place, dict[Place, Arm]]]:
+def _layers(sweep: Grid) -> Iterator[tuple[Place, dict[Place, Arm]]]:
     """Cells of the first two axes for each value of the third, if there is one."""
     for rest in sorted({place[2:] for place in sweep.arms}):
         yield rest, {place[:2]: arm for place, arm in sweep.arms.items() if place[2:] == rest}
 
 
-def _map(name: str, group: Group, sweep: Sweep, rest: Place, arms: dict[Place, Arm]) -> Plot:
+def _map(name: str, group: Group, sweep: Grid, rest: Place, arms: dict[Place, Arm]) -> Plot:
     where = "".join(f", {_symbol(sweep.axes[2])}={value:g}" for value in rest)
-    known = any(arm.row["retention"] is not None for arm in arms.values())
+    known = any(arm.row.retention is not None for arm in arms.values())
     names = ("speedup_latency", "retention" if known else "loose_per_1000")
-    fastest = max(arms, key=lambda place: arms[place].row["speedup_latency"] or 0)
+    fastest = max(arms, key=lambda place: arms[place].row.speedup_latency or 0)
     at = ", ".join(f"{_symbol(a)}={v:g}" for a, v in zip(sweep.axes, fastest, strict=False))
-    best = number(arms[fastest].row["speedup_latency"])
+    best = number(arms[fastest].row.speedup_latency)
     finding = f"{sweep.method} answers fastest at {at}{where}: {best}×."
     listed = "; ".join(
         f"{arm.name} " + ", ".join(_text(arm, name) for name in names) for arm in arms.values()

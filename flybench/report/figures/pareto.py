@@ -20,7 +20,7 @@ def pareto(group: Group, looks: Looks) -> Plot | None:
     arms = [arm for arm in group.compared if arm.row[SPEEDUP]]
     if not arms:
         return None
-    known = [arm for arm in arms if arm.row["retention"] is not None]
+    known = [arm for arm in arms if arm.row.retention is not None]
     unknown = [arm for arm in arms if arm not in known]
     margins = sorted({run.margin for run in group.runs})
     best = front([_place(arm) for arm in known])
@@ -76,12 +76,12 @@ def _lines(axes: Axes, theme: Theme, margins: Sequence[float], best: Sequence[Po
 
 
 def _place(arm: Arm) -> Point:
-    return arm.row[SPEEDUP], 100 * arm.row["retention"]
+    return arm.row[SPEEDUP], 100 * arm.row.given("retention")
 
 
 def _point(axes: Axes, arm: Arm, style: dict[str, Any]) -> None:
     across, up = _place(arm)
-    low, high = arm.row["retention_ci"] or (arm.row["retention"],) * 2
+    low, high = arm.row.retention_ci or (up / 100,) * 2
     left, right = arm.row[f"{SPEEDUP}_ci"] or (across, across)
     axes.plot((left, right), (up, up), color=style["color"], linewidth=1.2)
     axes.plot((across, across), (100 * low, 100 * high), color=style["color"], linewidth=1.2)
@@ -100,8 +100,8 @@ def _finding(arms: Sequence[Arm], known: Sequence[Arm]) -> str:
     text = f"{fastest.name} answers fastest, {number(fastest.row[SPEEDUP])}× AR"
     if fastest not in known:
         return f"{text}; its retention is unknown."
-    return f"{text}, at a retention of {percent(fastest.row['retention'])}."
+    return f"{text}, at a retention of {percent(fastest.row.retention)}."
 
 
 def _words(arm: Arm) -> str:
-    return f"{number(arm.row[SPEEDUP])}×, {percent(arm.row['retention'])}"
+    return f"{number(arm.row[SPEEDUP])}×, {percent(arm.row.retention)}"

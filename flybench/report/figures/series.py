@@ -62,7 +62,7 @@ def looks(groups: Sequence[Group]) -> Looks:
 def overlaid(arms: Iterable[Arm]) -> list[Arm]:
     """The arms to draw over each other: all, or of many the fastest to answer, in their order."""
     all_ = list(arms)
-    fastest = sorted(all_, key=lambda arm: -(arm.row["speedup_latency"] or 0))[:OVERLAID]
+    fastest = sorted(all_, key=lambda arm: -(arm.row.speedup_latency or 0))[:OVERLAID]
     return [arm for arm in all_ if arm in fastest]
 
 

@@ -15,7 +15,7 @@ PARTS = {"draft": "orange", "verify": "blue", "other": "grey"}
 
 def phases(group: Group, looks: Looks) -> Plot | None:
     """Milliseconds a token by phase, one bar a method, AR first."""
-    arms = [arm for arm in group.arms if len(arm.rounds) and arm.row["tau_pooled"]]
+    arms = [arm for arm in group.arms if len(arm.rounds) and arm.row.tau_pooled]
     if not arms:
         return None
     times = {arm: per_token(arm) for arm in arms}
@@ -55,24 +55,24 @@ def phases(group: Group, looks: Looks) -> Plot | None:
 def per_token(arm: Arm) -> dict[str, float]:
     """Milliseconds of each phase over the tokens that a round emits."""
     emitted = arm.rounds["emitted"].mean()
-    return {part: arm.row["ms_per_round"][part] / emitted for part in PARTS}
+    return {part: (arm.row.ms_per_round[part] or 0) / emitted for part in PARTS}
 
 
 def taus(group: Group, looks: Looks) -> Plot | None:
     """τ against speed-up, each method on the line that the cost of its round draws."""
     known = ("speedup_modelled", "speedup_throughput", "tau_pooled")
-    arms = [arm for arm in group.compared if all(map(arm.row.get, known))]
+    arms = [arm for arm in group.compared if all(arm.row[name] for name in known)]
     if not arms:
         return None
-    far = 1.15 * max(arm.row["tau_pooled"] for arm in arms)
+    far = 1.15 * max(map(_tau, arms))
 
     def draw(axes: Axes, theme: Theme) -> None:
         axes.axhline(1, color=theme["soft"], linewidth=1)
         for arm in arms:
-            tau, modelled = arm.row["tau_pooled"], arm.row["speedup_modelled"]
+            tau, modelled = _tau(arm), arm.row.given("speedup_modelled")
             color = theme[looks[arm].hue]
             axes.plot((0, far), (0, far * modelled / tau), ":", color=color, linewidth=1)
-            low, high = arm.row["speedup_throughput_ci"] or (_measured(arm),) * 2
+            low, high = arm.row.speedup_throughput_ci or (_measured(arm),) * 2
             axes.plot((tau, tau), (low, high), color=color, linewidth=1.2)
             axes.plot(tau, _measured(arm), linestyle="none", **looks[arm].mark(theme))
         ceiling = 1.25 * max(_measured(arm) for arm in arms)
@@ -81,11 +81,11 @@ def taus(group: Group, looks: Looks) -> Plot | None:
         legend_below(axes, columns=2)
 
     listed = "; ".join(
-        f"{arm.name} τ {number(arm.row['tau_pooled'])}, measured {number(_measured(arm))}×, "
-        f"modelled {number(arm.row['speedup_modelled'])}×"
+        f"{arm.name} τ {number(arm.row.tau_pooled)}, measured {number(_measured(arm))}×, "
+        f"modelled {number(arm.row.speedup_modelled)}×"
         for arm in arms
     )
-    cheapest = max(arms, key=lambda arm: arm.row["speedup_modelled"] / arm.row["tau_pooled"])
+    cheapest = max(arms, key=lambda arm: arm.row.given("speedup_modelled") / _tau(arm))
     finding = f"A token of {cheapest.name}'s rounds is the cheapest."
     return plot(
         f"tau-{group.key}",
@@ -98,4 +98,8 @@ def taus(group: Group, looks: Looks) -> Plot | None:
 
 
 def _measured(arm: Arm) -> float:
-    return float(arm.row["speedup_throughput"])
+    return arm.row.given("speedup_throughput")
+
+
+def _tau(arm: Arm) -> float:
+    return arm.row.given("tau_pooled")

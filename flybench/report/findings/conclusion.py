@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from flybench.report.findings.finding import OPEN, TOO_SMALL, count
+from flybench.metrics.suppression import FEWEST_SETTLING
+from flybench.report.findings.badge import OPEN, count
 from flybench.report.group import Group
 from flybench.report.run import Arm
-from flybench.text import interval, number, percent
+from flybench.text import percent
 
 
 class Conclusion(NamedTuple):
@@ -27,8 +28,8 @@ class Conclusion(NamedTuple):
 
 def conclusion(group: Group) -> Conclusion:
     """What a reader who has ten seconds should take away."""
-    paired = [arm for arm in group.compared if arm.row["n_paired"]]
-    arms = [arm for arm in paired if arm.row["n_paired"] >= TOO_SMALL]
+    paired = list(filter(_paired, group.compared))
+    arms = [arm for arm in paired if _paired(arm) >= FEWEST_SETTLING]
     faster = [arm for arm in arms if _faster(arm)]
     best = max(filter(_safe, faster), key=_speed, default=None)
     kind = "good" if best else "bad" if arms and all(map(_refuted, arms)) else "open"
@@ -36,7 +37,7 @@ def conclusion(group: Group) -> Conclusion:
         name = group.names[best]
         first = f"Use {name}: it answers {_times(best)} as fast as AR, and {_why(best)}."
     elif paired and not arms:
-        n = max(arm.row["n_paired"] for arm in paired)
+        n = max(map(_paired, paired))
         first = f"Nothing is settled yet: {count(n, 'paired sample')} are too few."
     else:
         first = _none(arms, faster)
@@ -63,50 +64,52 @@ def _others(group: Group, arms: Sequence[Arm], best: Arm | None) -> Iterator[str
     slow = [group.names[arm] for arm in arms if not _faster(arm)]
     if slow:
         yield f"Not shown to be faster than AR: {', '.join(slow[:6])}{' …' * (len(slow) > 6)}."
-    few = [group.names[arm] for arm in group.compared if 0 < arm.row["n_paired"] < TOO_SMALL]
+    few = [group.names[arm] for arm in group.compared if 0 < _paired(arm) < FEWEST_SETTLING]
     if few:
         yield f"Too few samples to count here: {', '.join(few[:6])}{' …' * (len(few) > 6)}."
     if best and not told:
         yield "No other method measured here answers faster."
 
 
+def _paired(arm: Arm) -> int:
+    return arm.row.n_paired or 0
+
+
 def _speed(arm: Arm) -> float:
-    return float(arm.row["speedup_latency"] or 0)
+    return arm.row.given("speedup_latency")
 
 
 def _faster(arm: Arm) -> bool:
-    ends = arm.row["speedup_latency_ci"]
-    return ends is not None and ends[0] > 1
+    return arm.row.estimate("speedup_latency").side(1) == "above"
 
 
 def _refuted(arm: Arm) -> bool:
-    ends = arm.row["speedup_latency_ci"]
-    return arm.row["retention_verdict"] == "lost" or (ends is not None and ends[1] < 1)
+    slower = arm.row.estimate("speedup_latency").side(1) == "below"
+    return arm.row.retention_verdict == "lost" or slower
 
 
 def _safe(arm: Arm) -> bool:
-    return arm.row["retention_verdict"] == "kept" or arm.row["exact_match_rate"] == 1
+    return arm.row.retention_verdict == "kept" or arm.row.exact_match_rate == 1
 
 
 def _why(arm: Arm) -> str:
-    if arm.row["exact_match_rate"] == 1:
-        return f"all {arm.row['n_paired']:,} answers are AR's own, token for token"
+    if arm.row.exact_match_rate == 1:
+        return f"all {_paired(arm):,} answers are AR's own, token for token"
     return f"accuracy is kept, {_retention(arm)}"
 
 
 def _price(arm: Arm) -> str:
     """What is known of the accuracy of a faster method."""
-    if arm.row["retention"] is None:
-        return f"accuracy not known, {percent(arm.row['exact_match_rate'])} of answers equal AR's"
-    verdict = arm.row["retention_verdict"]
+    if arm.row.retention is None:
+        return f"accuracy not known, {percent(arm.row.exact_match_rate)} of answers equal AR's"
+    verdict = arm.row.retention_verdict
     words = f"accuracy {OPEN}" if verdict == OPEN else f"accuracy is {verdict}"
     return f"{words}, {_retention(arm)}"
 
 
 def _retention(arm: Arm) -> str:
-    ends = interval(arm.row["retention_ci"], 1, 100)
-    return f"retention {percent(arm.row['retention'])} {ends}"
+    return f"retention {arm.row.estimate('retention').text('%')}"
 
 
 def _times(arm: Arm) -> str:
-    return f"{number(_speed(arm))}× {interval(arm.row['speedup_latency_ci'])}"
+    return arm.row.estimate("speedup_latency").text("×")

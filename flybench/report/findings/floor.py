@@ -13,12 +13,12 @@ import pandas as pd
 
 from flybench.metrics.divergence import partings
 from flybench.metrics.stats import mcnemar
+from flybench.metrics.suppression import SIGNIFICANCE
 from flybench.report.group import Group
 from flybench.report.run import Arm, Run
-from flybench.report.tables.table import Cell, Column, Table, cell
-from flybench.text import NONE, interval, number
+from flybench.report.tables.table import Column, Table, TableCell, cell
+from flybench.text import NONE
 
-LEVEL = 0.05
 SPEEDUPS = {
     "speedup_throughput": "speed-up in throughput",
     "speedup_latency": "speed-up in time to answer",
@@ -39,7 +39,7 @@ class Count(NamedTuple):
         """From whether each sample differs, for the samples that both series know."""
         both = pd.concat([again, method], axis=1, join="inner").dropna().astype(bool).to_numpy()
         more, fewer = (int(((both == pair).all(1)).sum()) for pair in ([0, 1], [1, 0]))
-        beyond = more > fewer and mcnemar(fewer, more) < LEVEL
+        beyond = more > fewer and mcnemar(fewer, more) < SIGNIFICANCE
         return cls(len(both), int(both[:, 0].sum()), int(both[:, 1].sum()), beyond)
 
 
@@ -64,8 +64,8 @@ def note(run: Run, arm: Arm) -> str:
     differ, flips = _divergence(run, run.repeat, arm), _flips(run, run.repeat, arm)
     floor = [f"{differ.floor} of {differ.n} answers differ"]
     floor += [f"{flips.floor} of {flips.n} verdicts flip"] if flips.n else []
-    speed, ends = run.repeat.row["speedup_throughput"], run.repeat.row["speedup_throughput_ci"]
-    floor += [f"the speed-up is {number(speed)}× {interval(ends)}".rstrip()] if speed else []
+    speed = run.repeat.row.estimate("speedup_throughput")
+    floor += [f"the speed-up is {speed.text('×')}"] if speed.point else []
     text = f"AR beside itself is the noise floor: {', '.join(floor)}."
     if arm is run.repeat:
         return text
@@ -79,12 +79,12 @@ def note(run: Run, arm: Arm) -> str:
     return f"{text} Beyond it {arm.method} has: {sides[True]}. Not beyond it: {sides[False]}."
 
 
-def _rows(run: Run, repeat: Arm) -> list[list[Cell]]:
+def _rows(run: Run, repeat: Arm) -> list[list[TableCell]]:
     rows = []
     for arm in [repeat, *run.compared]:
         floor = arm is repeat
         counts = (_divergence(run, repeat, arm), _flips(run, repeat, arm))
-        cells = [Cell(f"{count.own} of {count.n}" if count.n else NONE) for count in counts]
+        cells = [TableCell(f"{count.own} of {count.n}" if count.n else NONE) for count in counts]
         beyond = [count.beyond if count.n else None for count in counts]
         cells += [cell(arm.row, name) for name in SPEEDUPS]
         beyond += [_faster(repeat, arm, name) for name in SPEEDUPS]
@@ -93,7 +93,7 @@ def _rows(run: Run, repeat: Arm) -> list[list[Cell]]:
                 one._replace(note=" ".join(filter(None, (one.note, WORDS[side]))))
                 for one, side in zip(cells, beyond, strict=True)
             ]
-        rows.append([Cell(arm.name, "the floor" if floor else ""), *cells])
+        rows.append([TableCell(arm.name, "the floor" if floor else ""), *cells])
     return rows
 
 
@@ -103,13 +103,11 @@ def _divergence(run: Run, repeat: Arm, arm: Arm) -> Count:
 
 
 def _flips(run: Run, repeat: Arm, arm: Arm) -> Count:
-    again, own = (run.judged(one) for one in (repeat, arm))
+    again, own = (run.pair(one).judged for one in (repeat, arm))
     return Count.of(*(one["correct"] != one["correct_ar"] for one in (again, own)))
 
 
 def _faster(repeat: Arm, arm: Arm, name: str) -> bool | None:
     """Whether the arm's interval lies apart from the floor's; None if one of them has none."""
-    own, floor = arm.row[f"{name}_ci"], repeat.row[f"{name}_ci"]
-    if own is None or floor is None:
-        return None
-    return bool(own[0] > floor[1] or own[1] < floor[0])
+    own, floor = (each.row.estimate(name).interval for each in (arm, repeat))
+    return None if own is None or floor is None else own.apart(floor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flybench.metrics.stats import ratio
 from flybench.report.findings import floor
-from flybench.report.findings.finding import count
+from flybench.report.findings.badge import count
 from flybench.report.findings.judging import caveat
 from flybench.report.run import Arm, Run
 from flybench.text import number, percent
@@ -38,29 +38,29 @@ def is_loose(run: Run, arm: Arm) -> bool:
     """Whether the arm's rule may keep tokens that are not the target's own choice."""
     rule = (run.provenance.get("method_config") or {}).get("verify") or {}
     configured = rule.get("kind") == "fly" and run.provenance.get("method") == arm.method
-    return configured or bool(arm.row["loose_per_1000"])
+    return configured or bool(arm.row.loose_per_1000)
 
 
 def _rule(run: Run, arm: Arm) -> str:
-    if arm.method == "ar" or not arm.row["n"]:
+    if arm.method == "ar" or not arm.row.n:
         return ""
     if is_loose(run, arm):
-        loose = number(arm.row["loose_per_1000"], 1)
+        loose = number(arm.row.loose_per_1000, 1)
         return f"Its rule is loose: {loose} of 1000 tokens are not the target's own choice."
     return "Its rule is exact: every token is the target's own choice, or sampled from its law."
 
 
 def _divergences(run: Run, arm: Arm) -> str:
     row = arm.row
-    share = row["exact_match_rate"]
+    share = row.exact_match_rate
     if share is None:
         return ""
     same = f"{percent(share)} of the answers equal AR's token for token"
     greedy = not (run.provenance.get("sampling") or {}).get("temperature")
-    parted = round((1 - share) * row["n_paired"])
+    parted = round((1 - share) * row.given("n_paired"))
     if is_loose(run, arm) or not greedy or not parted:
         return f"{same}."
-    ties = row["tie_flips"]
+    ties = row.tie_flips
     text = f"{same}; {ties} of the {parted} that part do so at a near tie of AR's logits"
     if ties == parted:
         return f"{text}."
@@ -68,11 +68,11 @@ def _divergences(run: Run, arm: Arm) -> str:
 
 
 def _harm(arm: Arm) -> str:
-    harmful = arm.row["loose_harmful"]
+    harmful = arm.row.loose_harmful
     if not harmful:
         return ""
     stand = "1 loose token stands" if harmful == 1 else f"{harmful} loose tokens stand"
-    answers = arm.row["loose_flips"][0]
+    answers = arm.row.loose_flips.lost if arm.row.loose_flips else 0
     return (
         f"{stand} before a fact that only AR got right, in {count(answers, 'answer')}: they are "
         "listed with the samples."
@@ -80,14 +80,14 @@ def _harm(arm: Arm) -> str:
 
 
 def _unfinished(run: Run, arm: Arm) -> str:
-    asked, there = run.provenance.get("samples"), arm.row["n"] + arm.row["n_error"]
+    asked, there = run.provenance.get("samples"), arm.row.n + arm.row.n_error
     if not isinstance(asked, int) or there >= asked:
         return ""
     return f"The run is not finished: {there} of {asked} samples; its `flybench run` continues it."
 
 
 def _failures(arm: Arm) -> str:
-    failed = arm.row["n_error"]
+    failed = arm.row.n_error
     if not failed:
         return ""
     some = "1 sample failed and is" if failed == 1 else f"{failed} samples failed and are"
@@ -104,7 +104,7 @@ def _caps(run: Run, arm: Arm) -> str:
 
 
 def _loops(run: Run, arm: Arm) -> str:
-    pairs = run.paired(arm)
+    pairs = run.pair(arm).table
     own, plain = (ratio(pairs[f"looped{end}"], pairs[f"tokens{end}"]) or 0 for end in ("", "_ar"))
     if own - plain <= LOOPS_WORRY:
         return ""
@@ -116,9 +116,9 @@ def _loops(run: Run, arm: Arm) -> str:
 
 def _throttling(run: Run, arm: Arm) -> str:
     counts = {
-        one.method: f"{one.method} {one.row['throttled_samples']} of {one.row['n']}"
+        one.method: f"{one.method} {one.row.throttled_samples} of {one.row.n}"
         for one in run.arms
-        if one.method in ("ar", arm.method) and one.row["throttled_samples"]
+        if one.method in ("ar", arm.method) and one.row.throttled_samples
     }
     if not counts:
         return ""

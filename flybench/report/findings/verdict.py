@@ -8,45 +8,44 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from flybench.report.findings.accuracy import accuracy
-from flybench.report.findings.finding import INTERVAL, Finding, count
+from flybench.report.findings.badge import VerdictBadge, count
 from flybench.report.findings.notes import notes
 from flybench.report.findings.speed import speed
 from flybench.report.run import Arm, Run
-from flybench.text import number, percent
+from flybench.text import number
 
 
-class Verdict(NamedTuple):
+class ArmVerdict(NamedTuple):
     """What one arm's data say."""
 
     title: str
-    findings: list[Finding]
+    findings: list[VerdictBadge]
     notes: list[str]
 
 
-def verdicts(run: Run) -> list[Verdict]:
+def verdicts(run: Run) -> list[ArmVerdict]:
     """One verdict for each method that was compared; one for AR if it ran alone."""
-    return [Verdict(arm.name, _findings(run, arm), notes(run, arm)) for arm in run.shown]
+    return [ArmVerdict(arm.name, _findings(run, arm), notes(run, arm)) for arm in run.shown]
 
 
-def _findings(run: Run, arm: Arm) -> list[Finding]:
-    if not arm.row["n"]:
+def _findings(run: Run, arm: Arm) -> list[VerdictBadge]:
+    if not arm.row.n:
         text = f"No sample of {arm.method} finished, so nothing was measured."
-        return [Finding("bad", "no result", text)]
+        return [VerdictBadge("bad", "no result", text)]
     if arm.method == "ar":
         return [_baseline(arm)]
     return [speed(run, arm), accuracy(run, arm)]
 
 
-def _baseline(arm: Arm) -> Finding:
+def _baseline(arm: Arm) -> VerdictBadge:
     row = arm.row
     text = (
-        f"Only plain decoding (AR) ran, at {number(row['tokens_per_second'], 1)} tokens/s over "
-        f"{count(row['n'], 'sample')}: there is no method to compare it with. "
+        f"Only plain decoding (AR) ran, at {number(row.tokens_per_second, 1)} tokens/s over "
+        f"{count(row.n, 'sample')}: there is no method to compare it with. "
     )
-    if not row["n_scored"]:
-        return Finding("open", "baseline only", f"{text}No answer was scored.")
-    ends = " to ".join(percent(end) for end in row["accuracy_ci"])
-    scored = count(row["n_scored"], "scored answer")
+    if not row.n_scored:
+        return VerdictBadge("open", "baseline only", f"{text}No answer was scored.")
+    scored = count(row.n_scored, "scored answer")
     what = "mean grade, as a share of the best," if arm.graded else "accuracy"
-    text += f"Its {what} is {percent(row['accuracy'])} ({INTERVAL} {ends}) over {scored}."
-    return Finding("open", "baseline only", text)
+    text += f"Its {what} is {row.estimate('accuracy').words('%')} over {scored}."
+    return VerdictBadge("open", "baseline only", text)

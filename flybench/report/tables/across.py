@@ -1,13 +1,19 @@
-"""Runs of one report that differ in their seed alone, put together."""
+"""Runs put together: those that differ only in their seed, and the accuracy tests of all.
+
+Every method of every run has a McNemar test against its own AR. The more there are, the sooner one
+of them looks significant by chance; Holm's correction keeps that chance at 5 % for all together.
+Speed-ups have intervals and no p-value, so nothing of theirs is corrected.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from flybench.metrics.glossary import GLOSSARY
-from flybench.metrics.seeds import Spread, across
-from flybench.report.run import Run
-from flybench.report.tables.table import Cell, Column, Table
+from flybench.metrics.seeds import SeedSpread, across
+from flybench.metrics.suppression import SIGNIFICANCE
+from flybench.report.run import Arm, Corrected, Run
+from flybench.report.tables.table import Column, Table, TableCell, cell
 from flybench.text import interval, number
 
 LABELS = {"accuracy_ar": "AR's accuracy (%)"}
@@ -47,7 +53,7 @@ def _tables(group: Sequence[Run]) -> list[Table]:
     found = []
     for arm in group[0].compared:
         alike = ((run, own) for run in group for own in run.compared if own.method == arm.method)
-        pairs = [run.paired(own) for run, own in alike]
+        pairs = [run.pair(own).table for run, own in alike]
         rows = [_row(name, spread) for name, spread in across(pairs).items()]
         method = f"{arm.method} on {group[0].title}"
         caption = f"Across seeds: {method}. {_seeds(group)}; one run's scatter by its two causes"
@@ -55,19 +61,19 @@ def _tables(group: Sequence[Run]) -> list[Table]:
     return found
 
 
-def _row(name: str, spread: Spread) -> list[Cell]:
+def _row(name: str, spread: SeedSpread) -> list[TableCell]:
     entry = GLOSSARY[name.removesuffix("_ar")]
     unit = f" ({entry.unit})" if entry.unit else ""
     return [
-        Cell(LABELS.get(name, f"{entry.label}{unit}")),
-        Cell(number(spread.seeds, 0)),
-        Cell(number(spread.samples, 0)),
-        Cell(
+        TableCell(LABELS.get(name, f"{entry.label}{unit}")),
+        TableCell(number(spread.seeds, 0)),
+        TableCell(number(spread.samples, 0)),
+        TableCell(
             number(spread.pooled, entry.digits, entry.scale),
             interval(spread.interval, entry.digits, entry.scale),
         ),
         *(
-            Cell(number(part, entry.digits + 1, entry.scale))
+            TableCell(number(part, entry.digits + 1, entry.scale))
             for part in (spread.between_seeds, spread.between_samples)
         ),
     ]
@@ -79,3 +85,27 @@ def _seeds(group: Sequence[Run]) -> str:
 
 def _greedy(group: Sequence[Run]) -> bool:
     return not (group[0].provenance.get("sampling") or {}).get("temperature")
+
+
+def accuracy_tests(runs: Sequence[Run]) -> Table | None:
+    """Raw and corrected p-values, one row a run and method; None for fewer than two tests."""
+    tests = [(arm, arm.holm) for run in runs for arm in run.compared if arm.holm is not None]
+    columns = [
+        Column("method", numeric=False),
+        *(Column.of(name) for name in ("pairs", "mcnemar_p", "holm_p")),
+        Column("differs from AR", numeric=False, title=f"corrected p below {SIGNIFICANCE:g}"),
+    ]
+    caption = f"Accuracy, corrected for a family of {len(tests)} tests (Holm): one a run and method"
+    return Table(caption, columns, [_test(*test) for test in tests]) if tests else None
+
+
+def _test(arm: Arm, holm: Corrected) -> list[TableCell]:
+    counts = arm.row.pairs
+    worse = counts is not None and counts.lost > counts.won
+    differs = "less accurate" if worse else "more accurate"
+    return [
+        TableCell(arm.label),
+        *(cell(arm.row, name) for name in ("pairs", "mcnemar_p")),
+        TableCell(number(holm.p, 3)),
+        TableCell(differs if holm.p < SIGNIFICANCE else "not shown"),
+    ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from flybench.config import BASELINE
 from flybench.report.group import Group
 from flybench.report.run import Arm
-from flybench.report.tables.table import Cell, Column, Table, cell
+from flybench.report.tables.table import Column, Table, TableCell, cell
 from flybench.text import number, percent
 
 FIGURES = (
@@ -20,9 +20,11 @@ EXPLAINED = 0.05
 
 def rounds(group: Group) -> Table | None:
     """The parts of a round in steps of the target, one row a method."""
-    arms = [arm for arm in group.arms if arm.row["step_s"]]
+    arms = [arm for arm in group.arms if arm.row.step_s]
     columns = [Column("method", numeric=False), *(Column.of(name) for name in FIGURES)]
-    rows = [[Cell(group.names[arm]), *(cell(arm.row, name) for name in FIGURES)] for arm in arms]
+    rows = [
+        [TableCell(group.names[arm]), *(cell(arm.row, name) for name in FIGURES)] for arm in arms
+    ]
     caption = f"{group.title}: a round in steps of the target (one pass over one token, t1)"
     return Table(caption, columns, rows) if rows else None
 
@@ -34,14 +36,14 @@ def sentences(group: Group) -> list[str]:
 
 def _round(arm: Arm) -> Iterator[str]:
     row = arm.row
-    modelled, measured = row["speedup_modelled"], row["speedup_throughput"]
-    if modelled is None or measured is None or "cost_ratio" in row["too_few"]:
+    modelled, measured = row.speedup_modelled, row.speedup_throughput
+    if modelled is None or measured is None or "cost_ratio" in row.too_few:
         return
-    gamma, cost = row["gamma"], row["cost_ratio"] or 0
+    gamma, cost = row.given("gamma"), row.given("cost_ratio")
     parts = {
         "drafting": gamma * cost,
-        "verifying": row["verify_ratio"],
-        "the rest": row["overhead_ratio"],
+        "verifying": row.given("verify_ratio"),
+        "the rest": row.given("overhead_ratio"),
     }
     whole = sum(parts.values())
     most = max(parts, key=parts.__getitem__)
@@ -59,13 +61,11 @@ def _round(arm: Arm) -> Iterator[str]:
 
 def regimes(group: Group) -> list[str]:
     """What bounds plain decoding, and so what the speed-ups mean; one sentence for each regime."""
-    plain = [arm for arm in group.baselines if arm.method == BASELINE and arm.row["regime"]]
-    found = dict.fromkeys(arm.row["regime"] for arm in plain)
-    shares = {
-        regime: [arm.row["bandwidth_share"] for arm in plain if arm.row["regime"] == regime]
-        for regime in found
-    }
-    return [_regime(group, regime, sorted(shares[regime])) for regime in found]
+    shares: dict[str, list[float]] = {}
+    for arm in group.baselines:
+        if arm.method == BASELINE and arm.row.regime:
+            shares.setdefault(arm.row.regime, []).append(arm.row.given("bandwidth_share"))
+    return [_regime(group, regime, sorted(found)) for regime, found in shares.items()]
 
 
 def _regime(group: Group, regime: str, shares: Sequence[float]) -> str:
@@ -88,9 +88,9 @@ def _regime(group: Group, regime: str, shares: Sequence[float]) -> str:
 def _draft(group: Group) -> str:
     """The draft models' cost beside what their bytes alone would cost."""
     pairs = [
-        (arm.row["cost_ratio"], arm.row["bytes_ratio"])
+        (arm.row.cost_ratio, arm.row.bytes_ratio)
         for arm in group.compared
-        if arm.row["cost_ratio"] is not None and arm.row["bytes_ratio"] is not None
+        if arm.row.cost_ratio is not None and arm.row.bytes_ratio is not None
     ]
     if not pairs:
         return ""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from flybench.metrics.glossary import GLOSSARY
-from flybench.report.findings.verdict import Verdict
+from flybench.metrics.rows import MethodSummary
+from flybench.report.findings.verdict import ArmVerdict
 from flybench.report.group import Group
 from flybench.report.run import Arm, Run
-from flybench.report.tables.table import Cell, Column, Table, cell
+from flybench.report.tables.table import Column, Table, TableCell, cell
 from flybench.text import number
 
 HEADLINE = (
@@ -26,21 +27,21 @@ COUNTS = ("pairs", "pairwise", "win_rate")
 NOT_ALONE = ("metrics", "model", "task", "method", "too_few")
 
 
-def headline(group: Group, told: Mapping[Arm, Verdict]) -> Table:
+def headline(group: Group, told: Mapping[Arm, ArmVerdict]) -> Table:
     """One row a method with its verdict and main figures, AR first; counts of nothing left out."""
     arms = group.arms
     empty = [name for name in COUNTS if all(arm.row[name] is None for arm in arms)]
     names = [name for name in HEADLINE if name not in empty]
     rows = [
         [
-            Cell(group.names[arm]),
+            TableCell(group.names[arm]),
             _verdict(arm, told.get(arm)),
             *(cell(arm.row, name) for name in names),
         ]
         for arm in arms
     ]
     columns = [Column("method", numeric=False), Column("verdict", numeric=False)]
-    counts = sorted({arm.row["n"] for arm in arms})
+    counts = sorted({arm.row.n for arm in arms})
     samples = " to ".join(f"{n:,}" for n in dict.fromkeys((counts[0], counts[-1]))) if counts else 0
     caption = f"{group.title}: {samples} samples a method; 95\u00a0% intervals in brackets"
     return Table(caption, [*columns, *map(Column.of, names)], rows)
@@ -50,9 +51,9 @@ def accuracy(group: Group) -> Table:
     """All that is known of the answers' accuracy, one row a method, AR first."""
     rows = [
         [
-            Cell(group.names[arm]),
+            TableCell(group.names[arm]),
             *(cell(arm.row, name) for name in ACCURACY),
-            Cell(number(arm.holm.p if arm.holm else None, 3)),
+            TableCell(number(arm.holm.p if arm.holm else None, 3)),
         ]
         for arm in group.arms
     ]
@@ -63,12 +64,12 @@ def accuracy(group: Group) -> Table:
 def everything(group: Group) -> Table:
     """Every figure of the summary: one row a figure, one column a method."""
     arms = group.arms
-    names = [name for name in (arms[0].row if arms else {}) if not _beside(name)]
+    names = [name for name in MethodSummary.__struct_fields__ if not _beside(name)]
     rows = []
     for name in names:
         entry = GLOSSARY[name]
         unit = f" ({entry.unit})" if entry.unit else ""
-        head = Cell(f"{entry.label}{unit}", title=entry.meaning)
+        head = TableCell(f"{entry.label}{unit}", title=entry.meaning)
         rows.append([head, *(cell(arm.row, name) for arm in arms)])
     columns = [Column("figure", numeric=False), *_per_arm(group)]
     return Table(f"{group.title}: every figure", columns, rows)
@@ -76,11 +77,14 @@ def everything(group: Group) -> Table:
 
 def rules(group: Group) -> Table | None:
     """Mean verdict of every scoring rule; None if nothing was scored."""
-    names = sorted({rule for arm in group.arms for rule in arm.row["metrics"]})
+    names = sorted({rule for arm in group.arms for rule in arm.row.metrics})
     if not names:
         return None
     rows = [
-        [Cell(rule), *(Cell(number(arm.row["metrics"].get(rule), 1, 100)) for arm in group.arms)]
+        [
+            TableCell(rule),
+            *(TableCell(number(arm.row.metrics.get(rule), 1, 100)) for arm in group.arms),
+        ]
         for rule in names
     ]
     columns = [Column("scoring rule", numeric=False), *_per_arm(group, "%")]
@@ -90,7 +94,11 @@ def rules(group: Group) -> Table | None:
 def failures(runs: Sequence[Run]) -> Table | None:
     """Samples that failed, with their message; None if there are none."""
     rows = [
-        [Cell(record.sample_id), Cell(arm.label), Cell(record.error or "", kind="message")]
+        [
+            TableCell(record.sample_id),
+            TableCell(arm.label),
+            TableCell(record.error or "", kind="message"),
+        ]
         for run in runs
         for arm in run.arms
         for record in arm.failed
@@ -103,22 +111,27 @@ def glossary() -> Table:
     """Every figure with its unit and formula."""
     columns = [Column(label, numeric=False) for label in ("figure", "name", "unit", "meaning")]
     rows = [
-        [Cell(entry.label), Cell(name, kind="name"), Cell(entry.unit), Cell(entry.meaning)]
+        [
+            TableCell(entry.label),
+            TableCell(name, kind="name"),
+            TableCell(entry.unit),
+            TableCell(entry.meaning),
+        ]
         for name, entry in GLOSSARY.items()
     ]
     return Table("Figures and their formulas", columns, rows)
 
 
-def _verdict(arm: Arm, verdict: Verdict | None) -> Cell:
+def _verdict(arm: Arm, verdict: ArmVerdict | None) -> TableCell:
     """Both answers in a few words, coloured by the worse of them."""
     if verdict is None:
-        return Cell("the baseline", kind="words")
+        return TableCell("the baseline", kind="words")
     speed, *accuracy = verdict.findings
-    if arm.row["exact_match_rate"] == 1:  # needs no statistics
-        return Cell(speed.badge, "every answer is AR's own", speed.kind)
+    if arm.row.exact_match_rate == 1:  # needs no statistics
+        return TableCell(speed.badge, "every answer is AR's own", speed.kind)
     kinds = [finding.kind for finding in verdict.findings]
     kind = next(kind for kind in ("bad", "open", "good") if kind in kinds)
-    return Cell(speed.badge, ", ".join(finding.badge for finding in accuracy), kind)
+    return TableCell(speed.badge, ", ".join(finding.badge for finding in accuracy), kind)
 
 
 def _per_arm(group: Group, unit: str = "") -> Iterator[Column]:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from flybench.report.run import Run
-from flybench.report.tables.table import Cell, Column, Table
+from flybench.report.tables.table import Column, Table, TableCell
 from flybench.text import NONE, number, percent
 
 FILES = ("config.yaml", "provenance.json", "prompt.txt")
@@ -18,7 +18,7 @@ def shared(runs: Sequence[Run]) -> Table:
     """The settings that all runs have in common: of a single run, all."""
     known = [settings(run) for run in runs]
     alike = {name: value for name, value in known[0].items() if name not in _differing(known)}
-    rows = [[Cell(name), Cell(value, kind="message")] for name, value in alike.items()]
+    rows = [[TableCell(name), TableCell(value, kind="message")] for name, value in alike.items()]
     columns = [Column("setting", numeric=False), Column("value", numeric=False)]
     what = "Settings" if len(runs) == 1 else "What all runs share"
     return Table(what, columns, rows)
@@ -30,7 +30,7 @@ def own(runs: Sequence[Run]) -> Table | None:
     names = _differing(known)
     columns = [Column(label, numeric=False) for label in ("run", *names)]
     rows = [
-        [Cell(run.name), *(Cell(each.get(name, NONE), kind="message") for name in names)]
+        [TableCell(run.name), *(TableCell(each.get(name, NONE), kind="message") for name in names)]
         for run, each in zip(runs, known, strict=True)
     ]
     return Table("In what the runs differ", columns, rows) if names else None

@@ -13,7 +13,7 @@ from flybench.core.samples import Record
 from flybench.metrics.divergence import TIE_MARGIN, partings
 from flybench.metrics.stats import ratio
 from flybench.report.run import Arm, Run
-from flybench.report.tables.table import Cell, Column, Table
+from flybench.report.tables.table import Column, Table, TableCell
 from flybench.text import NONE, number, shorten
 
 EXCERPT = 160
@@ -59,35 +59,35 @@ def samples(run: Run, arm: Arm) -> Table:
     return Table(f"{arm.label}: {which} beside AR", columns, rows)
 
 
-def _sample(run: Run, arm: Arm, sample_id: str, row: dict[str, Any]) -> list[Cell]:
+def _sample(run: Run, arm: Arm, sample_id: str, row: dict[str, Any]) -> list[TableCell]:
     records = run.folder.records()
     flip = FLIPS.get(_flip(arm, row), "")
     kind = flip[2:]
     finishes = [_finish(records.get((sample_id, name))) for name in ("ar", arm.method)]
     category = row["category"] if isinstance(row["category"], str) else row["category_ar"]
     return [
-        Cell(sample_id, kind=kind),
-        Cell(category),
-        Cell(flip, kind=kind),
-        *(Cell(_verdict(arm, row[name])) for name in ("correct_ar", "correct")),
-        *(Cell(number(row[name], 0)) for name in ("tokens_ar", "tokens")),
+        TableCell(sample_id, kind=kind),
+        TableCell(category),
+        TableCell(flip, kind=kind),
+        *(TableCell(_verdict(arm, row[name])) for name in ("correct_ar", "correct")),
+        *(TableCell(number(row[name], 0)) for name in ("tokens_ar", "tokens")),
         *(
-            Cell(number(row[name]), kind="slower" if row[name] < 1 else "")
+            TableCell(number(row[name]), kind="slower" if row[name] < 1 else "")
             for name in ("throughput", "latency")
         ),
-        Cell(number(row["tau"])),
-        *(Cell(number(row[name], 0)) for name in ("loose", "looped")),
+        TableCell(number(row["tau"])),
+        *(TableCell(number(row[name], 0)) for name in ("loose", "looped")),
         _parting(row),
-        *(Cell(finish) for finish in finishes),
+        *(TableCell(finish) for finish in finishes),
     ]
 
 
-def _parting(row: dict[str, Any]) -> Cell:
+def _parting(row: dict[str, Any]) -> TableCell:
     """Where the ids part from AR's, and of which kind the difference is."""
     if math.isnan(row["place"]):
-        return Cell(NONE)
+        return TableCell(NONE)
     gap = "AR had ended" if math.isinf(row["margin"]) else number(row["margin"])
-    return Cell(number(row["place"], 0), f"{'tie' if row['tie'] is True else 'real'}, {gap}")
+    return TableCell(number(row["place"], 0), f"{'tie' if row['tie'] is True else 'real'}, {gap}")
 
 
 def flips(run: Run, arm: Arm) -> Table | None:
@@ -102,15 +102,17 @@ def flips(run: Run, arm: Arm) -> Table | None:
             continue
         texts = [_text(records[key, name]) for name in ("ar", arm.method)]
         shared = max(len(os.path.commonprefix(texts)) - LEAD, 0)
-        cells = [Cell(key, kind=FLIPS[flip][2:]), Cell(FLIPS[flip], kind=FLIPS[flip][2:])]
+        cells = [TableCell(key, kind=FLIPS[flip][2:]), TableCell(FLIPS[flip], kind=FLIPS[flip][2:])]
         for name, text in zip(("ar", arm.method), texts, strict=True):
             start = "…" if shared else ""
             score = scores[key, name]
             extracted = score.reason if arm.graded else score.extracted
             cells.append(
-                Cell(NONE if extracted is None else shorten(extracted, EXCERPT), kind="message")
+                TableCell(
+                    NONE if extracted is None else shorten(extracted, EXCERPT), kind="message"
+                )
             )
-            cells.append(Cell(start + shorten(text[shared:], EXCERPT), kind="message"))
+            cells.append(TableCell(start + shorten(text[shared:], EXCERPT), kind="message"))
         rows.append(cells)
     what = "grades" if arm.graded else "extracted"
     found = (f"{what}, AR", "text where they part, AR", what, "text where they part")
@@ -121,7 +123,7 @@ def flips(run: Run, arm: Arm) -> Table | None:
 
 def categories(run: Run, arm: Arm) -> Table | None:
     """Accuracy and speed by category over paired samples; None for a single category."""
-    pairs = run.paired(arm)
+    pairs = run.pair(arm).table
     groups = list(pairs.groupby("category"))
     if len(groups) < 2:
         return None
@@ -138,17 +140,17 @@ def categories(run: Run, arm: Arm) -> Table | None:
     return Table(f"{arm.label}: by category", columns, rows)
 
 
-def _category(arm: Arm, name: str, group: pd.DataFrame) -> list[Cell]:
+def _category(arm: Arm, name: str, group: pd.DataFrame) -> list[TableCell]:
     judged = group[["correct_ar", "correct"]].dropna()
     own, plain = (ratio(group[f"tokens{s}"], group[f"decode_s{s}"]) for s in ("", "_ar"))
     return [
-        Cell(name),
-        Cell(number(len(group), 0)),
-        *(Cell(_verdict_of_all(arm, judged[column])) for column in ("correct_ar", "correct")),
-        Cell(number(own / plain if own and plain else None)),
-        Cell(number(ratio(group["total_s_ar"], group["total_s"]))),
-        Cell(number(ratio(group["tokens"], group["rounds"]))),
-        Cell(number(ratio(group["loose"], group["tokens"]), 1, 1000)),
+        TableCell(name),
+        TableCell(number(len(group), 0)),
+        *(TableCell(_verdict_of_all(arm, judged[column])) for column in ("correct_ar", "correct")),
+        TableCell(number(own / plain if own and plain else None)),
+        TableCell(number(ratio(group["total_s_ar"], group["total_s"]))),
+        TableCell(number(ratio(group["tokens"], group["rounds"]))),
+        TableCell(number(ratio(group["loose"], group["tokens"]), 1, 1000)),
     ]
 
 

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from flybench.metrics.glossary import GLOSSARY
-from flybench.metrics.summary import PARTS, Row
+from flybench.metrics.glossary.entry import Entry
+from flybench.metrics.rows import MethodSummary
+from flybench.metrics.stats import Interval
+from flybench.metrics.summary import PARTS
 from flybench.metrics.suppression import COUNTED
 from flybench.text import NBSP, NONE, aligned, interval, number
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """A cell's text, a smaller note beneath it, and a kind for its colour.
 
     `ends` are those of the text's interval, which the note shows too.
@@ -49,37 +52,46 @@ class Table:
 
     caption: str
     columns: list[Column]
-    rows: list[list[Cell]]
+    rows: list[list[TableCell]]
 
 
 TEXTUAL = ("model", "task", "method", "device", "engine", "retention_verdict", "regime", "judge")
 PAIRED = ("retention_verdict", "pairs", "mcnemar_p")
 
 
-def cell(row: Row, name: str) -> Cell:
+def cell(row: MethodSummary, name: str) -> TableCell:
     """A figure of the summary as text, its interval as a note."""
     value, entry = row[name], GLOSSARY[name]
-    if name in row["too_few"]:
-        text, what = f"too few (n={row['too_few'][name]})", f"of {COUNTED[name]}"
-        return Cell(text, kind="words", title=what)
-    if name in PAIRED and row["pairs"] is None:
-        return Cell(NONE)  # no pair was judged, so there is nothing to resolve
+    if name in row.too_few:
+        text, what = f"too few (n={row.too_few[name]})", f"of {COUNTED[name]}"
+        return TableCell(text, kind="words", title=what)
+    if name in PAIRED and row.pairs is None:
+        return TableCell(NONE)  # no pair was judged, so there is nothing to resolve
     if name in PARTS:
-        return Cell(" / ".join(str(count) for count in value) if value else NONE)
+        return TableCell(" / ".join(str(count) for count in value) if value else NONE)
     if name == "loose_classes":
         classes = (f"{kind} {number(rate, 2)}" for kind, rate in (value or {}).items())
-        return Cell(", ".join(classes) or NONE)
+        return TableCell(", ".join(classes) or NONE)
     if name == "ms_per_round":
-        return Cell(" + ".join(f"{part} {number(ms, 1)}" for part, ms in value.items()) or NONE)
+        return TableCell(
+            " + ".join(f"{part} {number(ms, 1)}" for part, ms in value.items()) or NONE
+        )
     if isinstance(value, str):
-        return Cell(value)
+        return TableCell(value)
     text = number(value, entry.digits, entry.scale)
-    pair = row.get(f"{name}_ci")
-    note = interval(pair, entry.digits, entry.scale)
-    ends = pair and tuple(number(end, entry.digits, entry.scale) for end in pair)
-    if name.startswith("speedup_") and pair is not None and pair[1] < 1:
-        return Cell(text, f"slower {note}", "slower", ends=ends)
-    return Cell(text, note, ends=ends)
+    if not hasattr(row, f"{name}_ci"):
+        return TableCell(text)
+    estimate = row.estimate(name)
+    note = interval(estimate.interval, entry.digits, entry.scale)
+    ends = estimate.interval and _ends(estimate.interval, entry)
+    if name.startswith("speedup_") and estimate.side(1) == "below":
+        return TableCell(text, f"slower {note}", "slower", ends=ends)
+    return TableCell(text, note, ends=ends)
+
+
+def _ends(pair: Interval, entry: Entry) -> tuple[str, str]:
+    low, high = (number(end, entry.digits, entry.scale) for end in pair)
+    return low, high
 
 
 def plain(table: Table) -> str:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from flybench.analysis.compare.figures import Accuracy, Figure
+from flybench.analysis.compare.figures import Accuracy, ComparedFigure
 from flybench.analysis.compare.gates import (
     Gate,
     despite_failures,
@@ -17,15 +17,15 @@ from flybench.analysis.compare.gates import (
 from flybench.metrics.stats import Interval, Pairs, retention_interval, samples_needed
 
 
-def figure(point: float, low: float, high: float, n: int = 40) -> Figure:
-    return Figure(n, 1.0, point, point, Interval(low, high))
+def figure(point: float, low: float, high: float, n: int = 40) -> ComparedFigure:
+    return ComparedFigure(n, 1.0, point, point, Interval(low, high))
 
 
 def judged(pairs: Pairs) -> Accuracy:
     before = [1.0] * (pairs.both + pairs.lost) + [0.0] * (pairs.won + pairs.neither)
     after = [1.0] * pairs.both + [0.0] * pairs.lost + [1.0] * pairs.won + [0.0] * pairs.neither
     point = sum(after) / sum(before) if sum(before) else None
-    retention = Figure(sum(pairs), None, None, point, retention_interval(before, after))
+    retention = ComparedFigure(sum(pairs), None, None, point, retention_interval(before, after))
     return Accuracy(sum(pairs), sum(before), sum(after), retention, pairs, None)
 
 

@@ -74,7 +74,7 @@ def test_a_projection_by_hand(folder: RunFolder) -> None:
     """9 tokens in 4 rounds of 2.12 s; AR takes 1 + 0.01 + 0.01 + 0.03 s a token."""
     plain, rounds = round_frame(folder, "ar"), round_frame(folder, "fly")
     costs = measured_costs(result(), "here", METHOD, rounds)
-    point, ends = projection(plain, rounds, costs, 4)
+    _, point, ends, _ = projection(plain, rounds, costs, 4)
     assert point == pytest.approx(9 / (4 * 2.12) * 1.05)
     assert ends is not None
     assert ends.low <= point <= ends.high
@@ -84,7 +84,7 @@ def test_a_run_explains_itself(folder: RunFolder) -> None:
     """Its own mean times give the ratio of its own sums, over samples of both."""
     plain, rounds = round_frame(folder, "ar"), round_frame(folder, "fly")
     costs = recorded_costs(plain, rounds, METHOD)
-    point, _ = projection(plain, rounds, costs, 4)
+    point = projection(plain, rounds, costs, 4).point
     assert point == pytest.approx(9 / (1.0 + 4 * 0.1875) * 0.375)
 
 

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from flybench.report.findings.verdict import Verdict, verdicts
+from flybench.report.findings.verdict import ArmVerdict, verdicts
 from flybench.report.run import load
 from tests.report.synthetic import write_run
 
 
-def verdict(path: Path, n: int, **options: Any) -> Verdict:
+def verdict(path: Path, n: int, **options: Any) -> ArmVerdict:
     [run] = load([write_run(path / "run", n, **options)])
     [one] = verdicts(run)
     return one
 
 
-def words(of: Verdict) -> str:
+def words(of: ArmVerdict) -> str:
     return " ".join([*(finding.text for finding in of.findings), *of.notes])
 
 

@@ -10,17 +10,16 @@ from pathlib import Path
 import pytest
 
 from flybench.report import write_report
-from flybench.report.tables.comma import comma
-from flybench.report.tables.latex import latex
-from flybench.report.tables.table import Cell, Column, Table
+from flybench.report.tables.files import to_csv, to_latex
+from flybench.report.tables.table import Column, Table, TableCell
 from tests.report.synthetic import write_run
 from tests.report.test_safety import HOSTILE
 
 
 def table(*texts: str) -> Table:
-    cells = [Cell(text) for text in texts]
+    cells = [TableCell(text) for text in texts]
     columns = [Column("method", numeric=False), Column("speed-up", "×")]
-    ends = Cell("1,234.5", "[1.0,\u00a0−2.0]", ends=("1.0", "-2.0"))
+    ends = TableCell("1,234.5", "[1.0,\u00a0−2.0]", ends=("1.0", "-2.0"))
     return Table("A caption", columns, [[cell, ends] for cell in cells])
 
 
@@ -29,7 +28,7 @@ def read(text: str) -> list[list[str]]:
 
 
 def test_csv_has_the_ends_of_intervals_beside_the_figure() -> None:
-    assert read(comma(table("fly", "—"))) == [
+    assert read(to_csv(table("fly", "—"))) == [
         ["method", "speed-up (×)", "speed-up (×), low", "speed-up (×), high"],
         ["fly", "1234.5", "1.0", "-2.0"],
         ["", "1234.5", "1.0", "-2.0"],
@@ -40,17 +39,17 @@ def test_csv_has_the_ends_of_intervals_beside_the_figure() -> None:
     "text", ["=1+1", "+1+1", "-1+cmd", "@SUM(A1)", "\t=1", " =1", "\r=1", "\u202e=1", "-", "\n=1"]
 )
 def test_csv_has_no_formula(text: str) -> None:
-    found = read(comma(table(text)))[1][0]
+    found = read(to_csv(table(text)))[1][0]
     assert not found.lstrip().startswith(("=", "+", "-", "@"))
     assert "\u202e" not in found and "\r" not in found
 
 
 def test_negative_numbers_stay_numbers() -> None:
-    assert read(comma(table("-0.5")))[1][0] == "-0.5"
+    assert read(to_csv(table("-0.5")))[1][0] == "-0.5"
 
 
 def test_latex_prints_the_text_itself() -> None:
-    written = latex(table(r"50% of $x_1 & \input{a}", "[b]", "*c", "a\\\\\nb"))
+    written = to_latex(table(r"50% of $x_1 & \input{a}", "[b]", "*c", "a\\\\\nb"))
     assert written.splitlines()[0] == r"% A caption"
     assert r"50\% of \$x\_1 \& \textbackslash{}input\{a\} & 1,234.5" in written
     assert "{[}b] &" in written and "{*}c &" in written
@@ -61,7 +60,7 @@ def test_latex_prints_the_text_itself() -> None:
 
 
 def test_hostile_text_is_inert_in_latex() -> None:
-    written = latex(table(HOSTILE))
+    written = to_latex(table(HOSTILE))
     [row] = [line for line in written.splitlines() if "alert" in line]
     bare = re.sub(r"\\[&%$#_{}]", "", row.removesuffix(r" \\"))
     assert not re.search(r"[%#_]|\u202e", bare)

@@ -31,7 +31,7 @@ def column(table: Table, label: str) -> list[str]:
 
 def test_every_figure_is_in_the_glossary(run: Run) -> None:
     for arm in run.arms:
-        assert set(arm.row) <= set(GLOSSARY)
+        assert set(arm.row.plain()) <= set(GLOSSARY)
     assert all(entry.meaning and entry.label for entry in GLOSSARY.values())
 
 

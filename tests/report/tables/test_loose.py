@@ -12,7 +12,7 @@ from flybench.records.folder import RunFolder
 from flybench.report import write_report
 from flybench.report.findings.verdict import verdicts
 from flybench.report.run import load
-from flybench.report.tables import harm
+from flybench.report.tables import loose
 from tests.report.parsing import Page
 from tests.report.synthetic import write_run
 from tests.report.test_safety import HOSTILE
@@ -41,8 +41,8 @@ def folder(tmp_path: Path) -> RunFolder:
 def test_only_tokens_before_a_fact_that_ar_had_right(folder: RunFolder) -> None:
     [run] = load([folder])
     [arm] = run.compared
-    assert (arm.row["loose_flips"], arm.row["loose_harmful"]) == ([1, 0], 1)
-    table = harm.before_lost_facts(run, arm)
+    assert (arm.row["loose_flips"], arm.row["loose_harmful"]) == ((1, 0), 1)
+    table = loose.before_lost_facts(run, arm)
     assert table is not None
     [row] = [[cell.text for cell in row] for row in table.rows]
     assert row[0:2] + row[3:] == ["sums/000", "“ 9”", "digit", "3", "12.5", "50.0", "2", "1.00"]
@@ -60,7 +60,7 @@ def test_tokens_before_a_fact_that_was_won_are_told_too(folder: RunFolder) -> No
     )
     [run] = load([folder])
     [arm] = run.compared
-    table = harm.before_won_facts(run, arm)
+    table = loose.before_won_facts(run, arm)
     assert table is not None
     assert "only the method got right" in table.caption
     assert [row[0].text for row in table.rows] == ["sums/000"]
@@ -79,4 +79,4 @@ def test_nothing_of_it_acts_on_the_page(folder: RunFolder, tmp_path: Path) -> No
 
 def test_without_harm_there_is_no_table(tmp_path: Path) -> None:
     [run] = load([write_run(tmp_path / "run", 3, method="spd", lose=[0])])
-    assert harm.before_lost_facts(run, run.compared[0]) is None
+    assert loose.before_lost_facts(run, run.compared[0]) is None

@@ -7,15 +7,15 @@ import pandas as pd
 from flybench.metrics.glossary import GLOSSARY
 from flybench.report.group import Group
 from flybench.report.run import Arm
-from flybench.report.tables.table import Cell, Column, Table, cell
+from flybench.report.tables.table import Column, Table, TableCell, cell
 from flybench.text import NONE, number
 
 READINGS = ("sm_clock_mhz", "memory_clock_mhz", "power_w", "temperature_c")
 
 
-def cards(group: Group) -> Table | None:
+def gpu_states(group: Group) -> Table | None:
     """One row a method, ranges over samples and cards; None if no card was read."""
-    arms = [arm for arm in group.arms if len(arm.cards)]
+    arms = [arm for arm in group.arms if len(arm.gpu_states)]
     columns = [
         Column("method", numeric=False),
         Column("cards"),
@@ -26,12 +26,12 @@ def cards(group: Group) -> Table | None:
     ]
     rows = [
         [
-            Cell(group.names[arm]),
-            Cell(number(arm.cards["index"].nunique(), 0)),
-            *(Cell(_range(arm.cards, name)) for name in READINGS),
+            TableCell(group.names[arm]),
+            TableCell(number(arm.gpu_states["index"].nunique(), 0)),
+            *(TableCell(_range(arm.gpu_states, name)) for name in READINGS),
             cell(arm.row, "energy_per_token_j"),
             cell(arm.row, "throttled_samples"),
-            Cell(_reasons(arm)),
+            TableCell(_reasons(arm)),
         ]
         for arm in arms
     ]
@@ -48,6 +48,6 @@ def _range(states: pd.DataFrame, name: str) -> str:
 
 
 def _reasons(arm: Arm) -> str:
-    known = arm.cards[["sample_id", "throttle"]].dropna().explode("throttle").dropna()
+    known = arm.gpu_states[["sample_id", "throttle"]].dropna().explode("throttle").dropna()
     counts = known.drop_duplicates()["throttle"].value_counts()
     return ", ".join(f"{name} {count}" for name, count in counts.items()) or NONE

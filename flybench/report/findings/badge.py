@@ -1,12 +1,13 @@
-"""What a finding is: a few words with a colour, the whole answer, and modesty on few samples."""
+"""A verdict's badge: a few words with a colour, the whole answer, and modesty on few samples."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-TOO_SMALL = 30
-OPEN = "not resolved"
-INTERVAL = "95\u00a0% interval"
+from flybench.metrics.paired import NOT_RESOLVED
+from flybench.metrics.suppression import FEWEST_SETTLING
+
+OPEN = NOT_RESOLVED
 TO_ANSWER = "slower to answer"
 KIND = {
     "faster": "good",
@@ -19,7 +20,7 @@ KIND = {
 }
 
 
-class Finding(NamedTuple):
+class VerdictBadge(NamedTuple):
     """An answer in a few words (`badge`, coloured by `kind`: good, bad or open) and in full."""
 
     kind: str
@@ -27,9 +28,9 @@ class Finding(NamedTuple):
     text: str
 
     @classmethod
-    def of(cls, badge: str, text: str, n: int) -> Finding:
+    def of(cls, badge: str, text: str, n: int) -> VerdictBadge:
         """A finding over `n` samples; too few of them settle nothing."""
-        if n < TOO_SMALL:
+        if n < FEWEST_SETTLING:
             return cls("open", f"{badge}, n too small", text)
         return cls(KIND.get(badge, "open"), badge, text)
 

@@ -1,4 +1,4 @@
-"""The glossary's figures of time, bandwidth and energy; letters as in `glossary.py`.
+"""The glossary's figures of time, bandwidth and energy; letters as in the package.
 
 A step is one pass of the target over one token; "over pairs" is over the samples that AR and the
 method both finished.
@@ -6,7 +6,7 @@ method both finished.
 
 from __future__ import annotations
 
-from flybench.metrics.glossary_entry import Entry
+from flybench.metrics.glossary.entry import Entry
 
 COSTS: dict[str, Entry] = {
     "step_s": Entry(

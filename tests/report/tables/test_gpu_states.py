@@ -11,7 +11,7 @@ from flybench.report import write_report
 from flybench.report.findings.verdict import verdicts
 from flybench.report.group import groups
 from flybench.report.run import load
-from flybench.report.tables.cards import cards
+from flybench.report.tables.gpu_states import gpu_states
 from tests.reference import hand_built
 from tests.report.synthetic import write_run
 
@@ -20,7 +20,7 @@ HOT = hand_built.telemetry()["s1"]
 
 
 def test_ranges_run_over_samples_and_cards(tmp_path: Path) -> None:
-    table = cards(*groups(load([write_run(tmp_path / "run", 3, telemetry=HOT)])))
+    table = gpu_states(*groups(load([write_run(tmp_path / "run", 3, telemetry=HOT)])))
     assert table is not None
     ar, fly = ([cell.text for cell in row] for row in table.rows)
     # 3 answers of 40 tokens, 50 J each
@@ -33,14 +33,14 @@ def test_ranges_run_over_samples_and_cards(tmp_path: Path) -> None:
 
 def test_what_no_card_answered_is_a_dash(tmp_path: Path) -> None:
     silent = Telemetry([GpuState(0, None, None, None, None, None, None)])
-    table = cards(*groups(load([write_run(tmp_path / "run", 2, telemetry=silent)])))
+    table = gpu_states(*groups(load([write_run(tmp_path / "run", 2, telemetry=silent)])))
     assert table is not None
     assert [cell.text for cell in table.rows[0][1:]] == ["1", *["—"] * 7]
 
 
 def test_no_card_no_table(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", 2)
-    assert cards(*groups(load([folder]))) is None
+    assert gpu_states(*groups(load([folder]))) is None
     assert "No card was read" in write_report([folder], tmp_path / "out").read_text()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flybench.metrics.glossary_entry import Entry
+from flybench.metrics.glossary.entry import Entry
 
 JUDGED: dict[str, Entry] = {
     "judge": Entry("judge", "", "The model that graded the answers, where no rule scores them."),

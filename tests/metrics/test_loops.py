@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from flybench.metrics.repetition import COPIES, LONGEST, SHORTEST, looped
+from flybench.metrics.divergence import COPIES, LONGEST, SHORTEST, looped
 
 FRESH = list(range(1000, 1100))
 

@@ -1,0 +1,40 @@
+"""The glossary's figures of speed; letters as in the package."""
+
+from __future__ import annotations
+
+from flybench.metrics.glossary.entry import Entry
+
+SPEED: dict[str, Entry] = {
+    "speedup_throughput": Entry(
+        "speed-up, throughput", "×", "(ΣN / Σdecode_s) / (ΣN_ar / Σdecode_s_ar), over pairs."
+    ),
+    "speedup_throughput_ci": Entry(
+        "speed-up, throughput, interval", "×", "Paired bootstrap over samples."
+    ),
+    "speedup_latency": Entry(
+        "speed-up, time to answer",
+        "×",
+        "Σtotal_s_ar / Σtotal_s, over pairs; prefill included. It differs from the throughput "
+        "ratio where the method's answers are longer or shorter.",
+    ),
+    "speedup_latency_ci": Entry(
+        "speed-up, time to answer, interval", "×", "Paired bootstrap over samples."
+    ),
+    "length_ratio": Entry("length ratio", "×", "ΣN / ΣN_ar, over pairs."),
+    "tokens_per_second": Entry("throughput", "tokens/s", "ΣN / Σdecode_s; prefill excluded.", 1, 1),
+    "ar_tokens_per_second": Entry(
+        "AR's throughput", "tokens/s", "ΣN_ar / Σdecode_s_ar over the paired samples.", 1, 1
+    ),
+    "ttft_s": Entry(
+        "time to first token",
+        "ms",
+        "Median. The first token comes from round 1, so that its drafting is included.",
+        1000,
+        1,
+    ),
+    "prefill_s": Entry("prefill", "ms", "Mean prefill time of a sample.", 1000, 1),
+    "time_to_answer_s": Entry("time to answer", "s", "Mean total_s = prefill_s + decode_s."),
+    "peak_memory_bytes": Entry(
+        "peak memory", "GiB", "Largest over samples; the process's peak on a CPU.", 2.0**-30
+    ),
+}

@@ -1,0 +1,75 @@
+"""One method of one run: its samples, rounds and figures, each worked out when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from flybench.config import BASELINE
+from flybench.core.samples import Record
+from flybench.metrics.frames import gpu_frame, methods_of, round_frame, sample_frame
+from flybench.metrics.paired import Paired
+from flybench.metrics.rows import MethodSummary
+from flybench.metrics.summary import method_summary
+from flybench.metrics.suppression import LEVEL
+from flybench.records.cached import CachedFolder
+from flybench.records.folder import RunFolder
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MethodResult:
+    """What a run's folder holds of `method`; of these samples where `only` names some."""
+
+    folder: CachedFolder
+    method: str
+    only: Collection[str] | None = None
+
+    @cached_property
+    def samples(self) -> pd.DataFrame:
+        """Finished samples, as `sample_frame` has them."""
+        frame = sample_frame(self.folder, self.method)
+        return frame if self.only is None else frame[frame.index.isin(self.only)]
+
+    @cached_property
+    def rounds(self) -> pd.DataFrame:
+        """Rounds of every finished sample, as `round_frame` has them."""
+        return round_frame(self.folder, self.method)
+
+    @cached_property
+    def gpu_states(self) -> pd.DataFrame:
+        """The state of every GPU at the end of every finished sample; empty without GPUs."""
+        return gpu_frame(self.folder, self.method)
+
+    @cached_property
+    def row(self) -> MethodSummary:
+        """The figures over all samples."""
+        return method_summary(self.folder, self.method)
+
+    @property
+    def failed(self) -> list[Record]:
+        """Records of samples that failed."""
+        records = self.folder.records().values()
+        return [record for record in records if record.method == self.method and record.error]
+
+    @property
+    def graded(self) -> bool:
+        """Whether a model graded its answers, instead of a rule that knows right from wrong."""
+        return self.row.judge is not None
+
+    def over(self, baseline: MethodResult, level: float = LEVEL) -> Paired:
+        """This method beside a `baseline`, on the samples that both finished."""
+        return Paired(baseline.samples, self.samples, level)
+
+
+def baseline_of(folder: CachedFolder, only: Collection[str] | None = None) -> MethodResult:
+    """AR's result in a run; without samples if AR did not run."""
+    return MethodResult(folder=folder, method=BASELINE, only=only)
+
+
+def results(folder: RunFolder) -> list[MethodResult]:
+    """Every method of a run, AR and its second turn first."""
+    known = CachedFolder.of(folder)
+    return [MethodResult(folder=known, method=method) for method in methods_of(known)]
