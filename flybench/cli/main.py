@@ -100,7 +100,7 @@ def _run(verb: str, words: list[str]) -> int:
         raise FlybenchError(
             f"{verb!r} is not a command: use one of {', '.join(VERBS)}{suggestion(verb, VERBS)}."
         )
-    module = importlib.import_module(f"flybench.cli.verbs.{verb.replace('-', '_')}")
+    module = importlib.import_module(f"flybench.cli.{verb.replace('-', '_')}")
     parser = Parser(verb, VERBS[verb])
     module.declare(parser)
     if parser.asks_for_help(words):

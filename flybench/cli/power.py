@@ -1,73 +1,41 @@
-"""The work of `flybench power`: how many samples would tell whether a method keeps the accuracy.
-
-From a run's own pairs: how often AR is right, and how often the method and AR disagree.
-"""
+"""`flybench power`: how many samples show whether the accuracy is kept."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Sequence
+import argparse
+from pathlib import Path
 
-from flybench.config import BASELINES
-from flybench.config.checks import MANY
-from flybench.metrics.results import baseline_of, results
-from flybench.metrics.stats import Pairs, samples_needed
-from flybench.metrics.suppression import FEWEST_SETTLING, POWER, SURER_POWER
+from flybench.cli.parser import Parser
+from flybench.config.checks import share
 from flybench.records.folder import RunFolder
 
-log = logging.getLogger(__name__)
 
-MARGINS = (0.005, 0.01, 0.02, 0.05)
-POWERS = (POWER, SURER_POWER)
-
-
-def power(folders: Sequence[RunFolder], given: Sequence[float]) -> int:
-    """Print a table for each run and method, at the `given` margins or the usual ones.
-
-    Returns the exit code: 2 if a run has nothing to plan with.
-    """
-    code = 0
-    for folder in folders:
-        found = list(_judged(folder))
-        if not found:
-            code = 2
-            log.error(
-                "%s has no pair of judged answers of ar and a method, or grades instead of right "
-                "and wrong ones, or ar solved none: choose a run of a method, of a task that a "
-                "rule scores and ar can solve.",
-                folder.path,
-            )
-        own = folder.provenance()["retention_margin"]
-        for method, pairs in found:
-            margins = sorted(set(given or [own, *MARGINS]))
-            print("\n".join(_lines(f"{folder.path.name}, {method}", pairs, margins)) + "\n")
-    return code
-
-
-def _judged(folder: RunFolder) -> Iterator[tuple[str, Pairs]]:
-    for result in results(folder):
-        if result.method in BASELINES:
-            continue
-        pair = result.over(baseline_of(result.folder))
-        pairs = pair.discordant()
-        # Where AR solved nothing, there is nothing to keep.
-        if pairs is not None and pair.solved:
-            yield result.method, pairs
-
-
-def _lines(name: str, pairs: Pairs, margins: Sequence[float]) -> Iterator[str]:
-    yield (
-        f"{name}: of {sum(pairs)} pairs {pairs.both} right in both, {pairs.lost} lost, {pairs.won} "
-        f"won, {pairs.neither} wrong in both"
+def declare(parser: Parser) -> None:
+    """Add the options of `flybench power`."""
+    parser.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="a folder that `flybench run` printed"
     )
-    yield f"  {'margin':>8}" + "".join(f"{f'{power:.0%} sure':>16}" for power in POWERS)
-    for margin in margins:
-        counts = (samples_needed(pairs, margin, power) for power in POWERS)
-        yield f"  {f'{margin:.4g}':>8}" + "".join(f"{_count(count):>16}" for count in counts)
-    yield "  samples until `kept` is said so surely, if the method is as accurate as AR"
-    if sum(pairs) < FEWEST_SETTLING:
-        yield "  So few pairs say little of how often the two disagree: a lead, no plan."
+    parser.add_argument(
+        "--margin",
+        type=float,
+        action="append",
+        default=[],
+        metavar="SHARE",
+        help="the accuracy loss that still counts as kept, such as 0.01; may be repeated; the "
+        "run's own and common ones without it",
+    )
+    parser.add_exit_codes(
+        [("0", "done"), ("2", "a run has no judged pairs of AR and a method to plan with")]
+    )
+    parser.add_examples("flybench power results/llama8b-fly-gsm8k-* --margin 0.02")
 
 
-def _count(samples: int) -> str:
-    return f"{samples:,}" if samples < MANY else f"over {MANY:,}"
+def run(asked: argparse.Namespace) -> int:
+    """Print a table for each run and method."""
+    for margin in asked.margin:
+        share("--margin", margin)
+    folders = RunFolder.all_existing(asked.runs)
+
+    from flybench.analysis.power import power
+
+    return power(folders, asked.margin)

@@ -1,79 +1,64 @@
-"""The work of `flybench replay`: the table of a grid, or of replays beside real runs."""
+"""`flybench replay`: what other settings would accept of recorded drafts."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import argparse
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
-
-from flybench.analysis.replay.against import against, common_samples
-from flybench.analysis.replay.grid import recorded_config, replay
-from flybench.analysis.replay.prices import Prices
-from flybench.analysis.replay.settings import grid
+from flybench.analysis.replay.settings import check_settings
+from flybench.cli.parser import Parser
+from flybench.config.overrides import split_settings
+from flybench.core.errors import FlybenchError
 from flybench.records.folder import RunFolder
-from flybench.text import aligned, interval, number, percent
 
 
-def replay_runs(
-    folders: Sequence[RunFolder],
-    swept: Sequence[str],
-    costs: Path | None,
-    others: Sequence[RunFolder],
-) -> pd.DataFrame:
-    """Print and return the table of a grid, or that of real runs (`others`) beside their replays.
-
-    `swept` are settings such as `method.k=5,10`, `costs` the file that a speed-up is projected by.
-    """
-    cells, left_out = grid(recorded_config(folders[0]).method, swept)
-    samples = common_samples(folders)
-    if others:
-        table = against(folders, others, cells if swept else None)
-        print(errors(table))
-    else:
-        columns = [] if costs is None else [Prices(folders[0], costs)]
-        table = replay(folders, cells, samples, columns)
-        print(estimates(table, left_out))
-    return table
-
-
-def estimates(table: pd.DataFrame, left_out: int) -> str:
-    """A grid's replays as text, with what they are."""
-    priced = "speedup" in table
-    titles = ["rule", "theta", "window", "k", "tau (estimate)", "loose ‰", "gate", "window ends"]
-    titles += ["tail", "guessed", "strayed", *(["speed-up (projection)"] if priced else [])]
-    lines = [titles]
-    for row in table.to_dict("records"):
-        line = [*_setting(row), number(row["tau"]), number(row["loose_per_1000"], 1)]
-        line += [str(row[f"fate_{name}"]) for name in ("gate", "window", "tail")]
-        line += [percent(row["guessed"]), percent(row["strayed"])]
-        if priced:
-            ends = interval((row["speedup_low"], row["speedup_high"]))
-            line.append(f"{number(row['speedup'])} {ends}")
-        lines.append(line)
-    told = [
-        aligned(lines),
-        "Estimates from recorded drafts, no measurements: guessed is the share of the tokens that "
-        "no trace holds, strayed that of rounds that would have left the recorded text.",
-    ]
-    if left_out:
-        told.append(f"{left_out} combinations are left out: their window does not fit in k.")
-    return "\n".join(told)
+def declare(parser: Parser) -> None:
+    """Add the options and settings of `flybench replay`."""
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        type=Path,
+        metavar="RUN",
+        help="a run with record.traces=true, best of method=spd at the longest K",
+    )
+    parser.add_argument(
+        "--against",
+        nargs="+",
+        type=Path,
+        metavar="RUN",
+        help="real runs of other settings: show the error of their replays",
+    )
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the table to FILE")
+    parser.add_settings(
+        [
+            ("method.k=N,…", "draft lengths to replay"),
+            ("method.verify.kind=…", "exact, fly, or both"),
+            ("method.verify.rule=…", "official, paper, vllm"),
+            ("method.verify.theta=X,…", "gates of FLy"),
+            ("method.verify.window=N,…", "windows of FLy"),
+            ("latency=FILE", "costs of `flybench latency`, which add a projected speed-up"),
+        ]
+    )
+    parser.add_examples(
+        "flybench replay results/llama8b-spd-gsm8k-* method.verify.theta=0.1,0.3 method.k=5,10",
+        "flybench replay results/llama8b-spd-gsm8k-* --against results/llama8b-fly-gsm8k-*",
+    )
 
 
-def errors(table: pd.DataFrame) -> str:
-    """Replays beside real runs as text, with the median of their errors."""
-    lines = [["run", "rule", "theta", "window", "k", "n", "tau (replay)", "tau (real)", "error"]]
-    for row in table.to_dict("records"):
-        taus = number(row["tau"]), number(row["tau_real"])
-        error = f"{100 * row['error']:+.1f} %"
-        lines.append([row["run"], *_setting(row), str(row["n"]), *taus, error])
-    median = 100 * table["error"].abs().median()
-    return f"{aligned(lines)}\nMedian error over {len(table)} runs: {median:.1f} %"
+def run(asked: argparse.Namespace) -> int:
+    """Print the table of a grid, or that of real runs beside their replays."""
+    own, swept = split_settings(asked.settings, (), ("latency",))
+    words = [override.text for override in swept]
+    if asked.csv is not None and not asked.csv.parent.is_dir():
+        raise FlybenchError(f"--csv {asked.csv} has no folder: make {asked.csv.parent} first.")
+    folders = RunFolder.all_existing(asked.runs)
+    check_settings(folders[0].config().method, words)
+    others = RunFolder.all_existing(asked.against) if asked.against else []
 
+    from flybench.analysis.replay.text import replay_runs
 
-def _setting(row: dict[Hashable, Any]) -> list[str]:
-    if row["kind"] == "exact":
-        return ["exact", "", "", str(row["k"])]
-    return [str(row["rule"]), f"{row['theta']:g}", str(row["window"]), str(row["k"])]
+    costs = Path(own["latency"]) if "latency" in own else None
+    table = replay_runs(folders, words, costs, others)
+    if asked.csv:
+        table.to_csv(asked.csv, index=False)
+    return 0

@@ -1,71 +1,78 @@
-"""The work of `flybench tune`: record, replay, confirm and recommend."""
+"""`flybench tune`: the setting that is worth its risk, by replay and then by real runs."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
-from dataclasses import replace
+import argparse
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
 
-from flybench.analysis.tune.cells import Cells
-from flybench.analysis.tune.confirm import confirm
-from flybench.analysis.tune.page import page
-from flybench.analysis.tune.prepare import Prepared
-from flybench.analysis.tune.recommendation import recommend
-from flybench.analysis.tune.search import recordings, search
-from flybench.analysis.tune.tables import confirmed, projected
-from flybench.analysis.tune.write import CONF, write_evidence, write_method
-from flybench.cli.dry_run import dry_run
-from flybench.config import RunConfig
-from flybench.report.findings.badge import count
-
-log = logging.getLogger(__name__)
-
-RESOLVED, FAILED, OPEN = 0, 1, 3
+from flybench.analysis.tune.settings import TuneSettings
+from flybench.cli.parser import Parser
+from flybench.cli.settings import ANY, JUDGE, MODEL, OUT, TASK
+from flybench.config.checks import build
+from flybench.config.compose import add_run_options, make_request
+from flybench.config.overrides import parse_value, split_settings
 
 
-def show_plan(ready: Prepared) -> int:
-    """Print what a tuning would record, and how much it would confirm."""
-    dry_run(_recorded(ready))
-    print(
-        f"From these, {count(len(ready.methods), 'setting')} would be replayed; the best exact "
-        f"one and up to {count(ready.settings.confirm, 'loose one')} would then answer "
-        f"{count(ready.second.limit or 0, 'other sample')}."
+def declare(parser: Parser) -> None:
+    """Add the options and settings of `flybench tune`."""
+    add_run_options(parser)
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would be recorded, and load nothing"
     )
-    return RESOLVED
+    parser.add_settings(
+        [
+            *MODEL,
+            ("method=NAME", "a method whose drafts are tuned, such as fly or lookup"),
+            *TASK,
+            ("tune.rule=…", "rules to try: official, vllm, paper"),
+            ("tune.theta=X,…", "gates to try; tune.window=N,… windows, tune.k=N,… draft lengths"),
+            ("tune.lookup=…", "false, true, or both: whether lookup drafts for the draft model"),
+            ("tune.confirm=N", "how many loose settings real runs confirm; 3 without it"),
+            ("tune.looks=N", "how often the confirmation may stop early; 3 without it"),
+            ("latency=FILE", "costs of `flybench latency`; measured here without any"),
+            *JUDGE,
+            *OUT,
+            *ANY,
+        ]
+    )
+    parser.add_exit_codes(
+        [
+            ("0", "a setting is recommended, and no loose one may be better"),
+            ("1", "samples failed"),
+            ("2", "refused"),
+            ("3", "not resolved: the lossless setting is recommended"),
+        ]
+    )
+    parser.add_examples(
+        "flybench tune model=llama8b task=gsm8k limit=400 --dry-run",
+        "flybench tune model=llama8b task=gsm8k limit=400 tune.theta=0.2,0.3 tune.k=10,15",
+    )
 
 
-def tune(ready: Prepared, arguments: Sequence[str]) -> int:
-    """Record, replay and confirm; `arguments` are kept as provenance.
+def run(asked: argparse.Namespace) -> int:
+    """Check the request, then record, replay and confirm."""
+    own, overrides = split_settings(asked.settings, ("tune",), ("latency",))
+    settings: TuneSettings = build(TuneSettings, _lists(own["tune"]), "tune")
+    request = make_request(overrides, asked.multirun, asked.config_dir)
+    latency = Path(own["latency"]) if "latency" in own else None
 
-    Exit code 0: a setting is recommended and no loose one may be better; 3: that is not resolved;
-    1: samples failed.
-    """
-    settings, folder = ready.settings, ready.folder
-    latency = ready.costs()
-    runs = Cells(["flybench", "tune", *arguments])
+    from flybench.analysis.tune.prepare import Prepared
+    from flybench.analysis.tune.tune import show_plan, tune
 
-    log.info(f"1/3 Recording {ready.first.limit} samples, from which every setting is replayed.")
-    recorded = runs.run(_recorded(ready))
-    found = search(recorded, ready.methods, latency, settings.confirm)
-    log.info(f"2/3 Replayed {len(ready.methods)} settings; the front by projection:\n")
-    print(projected(found.table))
-
-    chosen = count(1 + len(found.loose), "setting")
-    log.info(f"\n3/3 Confirming {chosen} on up to {ready.second.limit} other samples.")
-    findings = confirm(runs, ready.second, found.exact, found.loose, settings.looks)
-    decided = recommend(findings, ready.config.retention_margin)
-    write_method(folder, decided, ready.config)
-    text = page(ready, arguments, found, findings, decided, latency)
-    write_evidence(folder, found, findings, text)
-    print("\n".join([confirmed(found, findings), "", *decided.sentences, "", str(folder.path)]))
-    if decided.method is not None:
-        log.info(f"Use it: flybench run --config-dir {folder.path}/conf method=tuned …  ({CONF})")
-    if runs.failed:
-        return FAILED
-    return RESOLVED if decided.resolved else OPEN
+    ready = Prepared.of(settings, request, latency)
+    return show_plan(ready) if asked.dry_run else tune(ready, asked.words)
 
 
-def _recorded(ready: Prepared) -> list[RunConfig]:
-    """The runs whose drafts are replayed: the exact rule, for each way to draft."""
-    drafters = recordings(ready.settings, ready.config.method)
-    return [replace(ready.first, method=each) for each in drafters]
+def _lists(given: dict[str, Any]) -> dict[str, Any]:
+    """One value of a setting that takes several, or several with commas, as a list."""
+    several = {entry.name for entry in fields(TuneSettings) if entry.type.startswith("tuple")}
+    return {
+        name: _split(value) if name in several and not isinstance(value, list) else value
+        for name, value in given.items()
+    }
+
+
+def _split(value: Any) -> list[Any]:
+    return [parse_value(part) for part in value.split(",")] if isinstance(value, str) else [value]

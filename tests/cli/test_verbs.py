@@ -46,7 +46,7 @@ TYPOS = [
 
 def parser(verb: str) -> Parser:
     declared = Parser(verb, VERBS[verb])
-    importlib.import_module(f"flybench.cli.verbs.{verb.replace('-', '_')}").declare(declared)
+    importlib.import_module(f"flybench.cli.{verb.replace('-', '_')}").declare(declared)
     return declared
 
 

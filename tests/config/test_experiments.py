@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flybench.cli.dry_run import TITLES
+from flybench.analysis.dry_run import TITLES
 from flybench.cli.main import main
 from flybench.config import RunConfig
 from flybench.config.compose import parse_request

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flybench.cli.together import together
 from flybench.records.folder import RunFolder
 from flybench.report import write_report
 from flybench.report.findings.verdict import verdicts
 from flybench.report.run import load
 from flybench.report.tables.across import accuracy_tests, notes, tables
 from flybench.report.tables.table import plain
+from flybench.report.together import together
 from tests.report.synthetic import write_run
 
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from flybench.cli.parser import Parser
-from flybench.cli.verbs.settings import ENGINE
+from flybench.cli.settings import ENGINE
 from flybench.config.checks import build
 from flybench.config.compose import add_config_dir, cells, make_request
 from flybench.config.overrides import Override, split_settings
@@ -50,6 +50,6 @@ def run(asked: argparse.Namespace) -> int:
     (config,) = cells(request)
     folder = Path(own.get("out", f"heads/{config.model.name}")).expanduser()
 
-    from flybench.cli.train import train
+    from flybench.train.train_eagle3 import train
 
     return train(config, Path(own["data"]), folder, settings, answers)

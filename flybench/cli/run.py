@@ -7,7 +7,7 @@ import logging
 
 from flybench.cli.log import logging_to_stderr
 from flybench.cli.parser import Parser
-from flybench.cli.verbs.settings import ANY, ENGINE, JUDGE, METHOD, MODEL, OUT, TASK
+from flybench.cli.settings import ANY, ENGINE, JUDGE, METHOD, MODEL, OUT, TASK
 from flybench.config.compose import add_run_options, make_request
 from flybench.config.experiments import distinct, expand
 
@@ -66,7 +66,7 @@ def run(asked: argparse.Namespace) -> int:
     launcher = launcher_of(request)
     cells = distinct(sweeps)
     if asked.dry_run:
-        from flybench.cli.dry_run import dry_run
+        from flybench.analysis.dry_run import dry_run
 
         dry_run([cell.config for cell in cells])
         return 0
@@ -80,8 +80,8 @@ def run(asked: argparse.Namespace) -> int:
         for failure in done.failures:
             log.error(failure)
 
-    from flybench.cli.together import together
     from flybench.records.folder import RunFolder
+    from flybench.report.together import together
 
     if closing := together([RunFolder(path) for path in done.folders]):
         print(f"\n{closing}")
