@@ -6,7 +6,6 @@ data cannot give is None, never 0; `too_few` names those that would rest on a ti
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from flybench.config import BASELINE, BASELINES
+from flybench.core.files import json_plain
 from flybench.metrics.divergence import DIVERGENCE, divergence
 from flybench.metrics.frames import methods_of, round_frame, sample_frame
 from flybench.metrics.judge import judged
@@ -70,7 +70,7 @@ def method_summary(folder: CachedFolder, method: str) -> MethodSummary:
     }
     if pair is None:
         row["ar_tokens_per_second"] = row["tokens_per_second"]
-    return msgspec.convert(_plain(without_tiny_ratios(row, samples)), MethodSummary)
+    return msgspec.convert(json_plain(without_tiny_ratios(row, samples)), MethodSummary)
 
 
 def judge_failures(rows: Sequence[MethodSummary]) -> int:
@@ -175,19 +175,6 @@ def _mean(values: pd.Series) -> float | None:
 
 def _median(values: pd.Series) -> float | None:
     return float(values.median()) if len(values) else None
-
-
-def _plain(value: Any) -> Any:
-    """JSON's own types; a figure that is no number becomes None."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def _columns(name: str, cell: Any) -> list[tuple[str, Any]]:

@@ -13,7 +13,6 @@ are read as before, and a resumed run starts a new records.jsonl beside them.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,9 +20,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from flybench.config import RunConfig
 from flybench.config.groups import read_yaml
 from flybench.core.errors import FlybenchError
+from flybench.core.files import write_atomically
 from flybench.core.judgements import Judgement
 from flybench.core.samples import Record, Score
 from flybench.records.jsonl import append_line, line, read_jsonl, record_line
@@ -105,15 +107,18 @@ class RunFolder:
             FlybenchError: another process holds it.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / ".lock").open("w") as stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise FlybenchError(
-                    f"another process is working in {self.path}: wait for it, or set out= to "
-                    "another folder."
-                ) from error
+        lock = FileLock(self.path / ".lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise FlybenchError(
+                f"another process is working in {self.path}: wait for it, or set out= to "
+                "another folder."
+            ) from error
+        try:
             yield
+        finally:
+            lock.release()
 
     def repair(self, name: str = RECORDS) -> bool:
         """Remove an incomplete last line, as a kill leaves it; return whether there was one."""
@@ -180,10 +185,7 @@ class RunFolder:
 
     def write(self, name: str, text: str) -> None:
         """Replace a file atomically."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        partial = self.path / f".{name}.partial"
-        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
-        partial.replace(self.path / name)
+        write_atomically(self.path / name, text)
 
     def read_json(self, name: str) -> Any:
         """Read a JSON file of the folder; None if there is none.

@@ -13,6 +13,7 @@ import pandas as pd
 
 from flybench.config import digest
 from flybench.core.errors import FlybenchError
+from flybench.core.files import replacing
 from flybench.core.samples import Record, RowTrace
 from flybench.records.folder import RunFolder
 
@@ -51,10 +52,8 @@ def write_traces(folder: RunFolder, record: Record) -> None:
     if record.error is not None:
         return
     file = trace_file(folder, record)
-    file.parent.mkdir(exist_ok=True)
-    partial = file.with_suffix(".partial")
-    trace_frame(record).to_parquet(partial, engine="pyarrow", compression="zstd", index=False)
-    partial.replace(file)
+    with replacing(file) as partial:
+        trace_frame(record).to_parquet(partial, engine="pyarrow", compression="zstd", index=False)
 
 
 def trace_frame(record: Record) -> pd.DataFrame:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flybench.config import BASELINES
+from flybench.core.files import flattened
 from flybench.metrics.rows import MethodSummary
 from flybench.records.folder import RunFolder
 
 Place = tuple[int, str]
 SYMBOLS = {"theta": "θ", "window": "W", "k": "K"}
+# Texts for people, which set nothing.
+WORDS = ("name", "description")
 
 
 def arm_names(
@@ -44,7 +47,8 @@ def settings_of(provenance: Mapping[str, Any], method: str) -> dict[str, Any]:
     sampling = provenance.get("sampling") or {}
     known = {"temperature": sampling.get("temperature")}
     known |= {name: provenance.get(name) for name in ("seed", "device", "engine")}
-    return {**dict(_flat(own)), **{name: value for name, value in known.items() if value}}
+    flat = {p: v for p, v in flattened(own) if p.rpartition(".")[2] not in WORDS}
+    return {**flat, **{name: value for name, value in known.items() if value}}
 
 
 def _tails(names: Sequence[str]) -> list[str]:
@@ -61,11 +65,3 @@ def _own(settings: Mapping[int, Mapping[str, Any]], number: int) -> str:
     ]
     own = ((name.split(".")[-1], settings[number].get(name)) for name in differing)
     return "".join(f" {SYMBOLS.get(name, name)}={value}" for name, value in own)
-
-
-def _flat(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{above}{key}.")
-        elif key not in ("name", "description"):
-            yield f"{above}{key}", value

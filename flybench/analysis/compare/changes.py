@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from flybench.analysis.compare.sides import Side
+from flybench.core.files import flattened
 
 ABSENT = "–"
 # Where a run's own words are, not its settings.
@@ -49,9 +50,6 @@ def _model(role: str, known: dict[str, Any] | None) -> Iterator[tuple[str, str]]
 
 
 def _flat(prefix: str, tree: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, value in tree.items():
-        path = f"{prefix}.{name}" if prefix else name
-        if isinstance(value, dict):
-            yield from _flat(path, value)
-        elif name not in WORDS:
+    for path, value in flattened(tree, prefix):
+        if path.rpartition(".")[2] not in WORDS:
             yield path, str(value)

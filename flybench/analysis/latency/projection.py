@@ -23,6 +23,7 @@ from flybench.analysis.latency.measure import Result
 from flybench.config import BASELINES
 from flybench.config.groups import read_yaml
 from flybench.core.errors import FlybenchError
+from flybench.core.files import json_plain
 from flybench.metrics.paired import Estimate, joined, rate_estimate
 from flybench.metrics.results import baseline_of, results
 from flybench.metrics.rows import MethodSummary
@@ -135,15 +136,10 @@ def same_model(result: Result, known: Row) -> bool:
         return False
     roles = [role for role, ref in known["models"].items() if ref and role in result["models"]]
     return all(
-        _plain(result["models"][role].get(name)) == _plain(known["models"][role].get(name))
+        json_plain(result["models"][role].get(name)) == json_plain(known["models"][role].get(name))
         for role in roles
         for name in ("path", "skip_layers", "quantize")
     )
-
-
-def _plain(value: Any) -> Any:
-    """As JSON has it, which knows no tuples."""
-    return list(value) if isinstance(value, tuple) else value
 
 
 def same_machine(result: Result, known: Row) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
+
+from flybench.core.files import write_atomically
 
 
 def cache_root() -> Path:
@@ -37,11 +38,3 @@ def _read_json(path: Path) -> dict[str, str]:
         return dict(json.loads(path.read_text()))
     except (OSError, ValueError):
         return {}
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file of the cache atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as stream:
-        stream.write(text)
-    os.replace(stream.name, path)

@@ -19,8 +19,9 @@ from msgspec import structs
 from tqdm import tqdm
 
 from flybench.config import JudgeConfig
+from flybench.core.files import write_atomically
 from flybench.core.judgements import Judgement
-from flybench.engine.loading.cache import cache_root, write_atomically
+from flybench.engine.loading.cache import cache_root
 from flybench.records.folder import JUDGEMENTS, RunFolder
 from flybench.score.judge.base import CallFailed, Judge, Reply, checked
 from flybench.score.judge.prompts import read_verdict
