@@ -147,6 +147,8 @@ def combinations(request: Request) -> list[Cell]:
         found = split(request.task_overrides, request.multirun)
         trees = composed(found, request.search_path)
         configs = _distinct_seeds([run_config(tree) for tree in trees])
+        if not request.multirun:
+            _check_effect(request, configs[0])
         return [Cell(config, tuple(each)) for config, each in zip(configs, found, strict=True)]
 
 
@@ -159,6 +161,19 @@ def _distinct_seeds(configs: list[RunConfig]) -> list[RunConfig]:
             "tokens again: add sampling=t1 to draw them, or give one seed."
         )
     return configs
+
+
+def _check_effect(request: Request, config: RunConfig) -> None:
+    """Refuse a setting of another drafter or rule; in a sweep other cells may have it."""
+    for component in (config.method.draft, config.method.verify):
+        declared = ["kind", *(name for name, _ in component.values)]
+        for override in request.overrides:
+            group, _, name = override.key.rpartition(".")
+            if group == component.path and name not in declared:
+                raise FlybenchError(
+                    f"{override.key} has no effect on {group}.kind={component.kind}, which has "
+                    f"{', '.join(declared)}: leave it out, or choose another kind."
+                )
 
 
 def judge_of(request: Request, own: JudgeConfig) -> JudgeConfig:

@@ -61,6 +61,7 @@ def test_help_imports_nothing_but_itself() -> None:
         (["method=flyy"], "did you mean fly"),
         (["model=smolm2"], "did you mean smollm2"),
         (["method.verify.thetta=1"], "did you mean theta"),
+        (["method=fly", "method.draft.tree_depth=3"], "has no effect on method.draft.kind=nested"),
         (["method.verify.theta=high"], "must be a number"),
         (["limit=two"], "must be a whole number"),
         (["limit=0"], "limit=0"),
