@@ -20,7 +20,7 @@ from flybench.measure import roofline as bandwidth
 from flybench.run import provenance
 from flybench.run import runner as run
 from flybench.sampling import Sampling
-from tests.reference import toys
+from tests.helpers import toys
 
 # Models this small are fastest on one thread, and the sums come out in one order.
 torch.set_num_threads(1)

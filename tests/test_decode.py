@@ -27,8 +27,8 @@ from flybench.sampling import Sampling
 from flybench.verify.base import Verifier
 from flybench.verify.exact import ExactVerifier
 from flybench.verify.fly import FlyVerifier
-from tests.reference import toys
-from tests.reference.stop_reference import truncate
+from tests.helpers import toys
+from tests.oracles.stop import truncate
 
 SPD = MethodConfig("spd", 5, DraftConfig.of("model"))
 LOOKUP = MethodConfig("lookup", 10, DraftConfig.of("lookup"))

@@ -10,8 +10,8 @@ import torch
 
 from flybench.core.errors import FlybenchError
 from flybench.sampling import Sampling, draw
-from tests.reference.law_reference import frequencies, total_variation, warped
-from tests.reference.toys import assert_one_sentence
+from tests.helpers.toys import assert_one_sentence
+from tests.oracles.distributions import frequencies, total_variation, warped
 
 
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 4.0])

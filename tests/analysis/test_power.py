@@ -9,7 +9,7 @@ from msgspec import structs
 
 from flybench.cli.main import main
 from flybench.metrics.stats import Pairs, samples_needed
-from tests.reference import hand_built
+from tests.helpers import hand_built
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from flybench.cli.main import main
-from tests.reference.ranks import in_two_ranks
+from tests.helpers.ranks import in_two_ranks
 
 QUICK = ["model=random", "model.target.path=random:llama", "method.k=7"]
 
@@ -55,7 +55,7 @@ def test_ranks_cost_their_target_together(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for axis, points in {"WIDTHS": (2,), "CONTEXTS": (512,), "BATCHES": (4,)}.items():
-        monkeypatch.setattr(f"flybench.analysis.latency.points.{axis}", points)
+        monkeypatch.setattr(f"flybench.analysis.latency.sweep.{axis}", points)
     arguments = ["model=random", "method=spd", "method.k=3", "weights=random", "engine.tp=2"]
 
     def work() -> None:

@@ -20,7 +20,7 @@ from flybench.config import (
 )
 from flybench.config.compose import cells, parse_request
 from flybench.core.errors import FlybenchError
-from tests.reference.toys import assert_one_sentence
+from tests.helpers.toys import assert_one_sentence
 
 TREE: dict[str, Any] = {
     "model": {

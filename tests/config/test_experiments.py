@@ -14,7 +14,7 @@ from flybench.config import RunConfig
 from flybench.config.compose import parse_request
 from flybench.config.experiments import distinct, expand
 from flybench.config.groups import files
-from tests.reference.toys import assert_one_sentence
+from tests.helpers.toys import assert_one_sentence
 
 OOD = (
     "acp_prog_gen",

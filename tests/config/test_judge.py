@@ -7,7 +7,7 @@ import pytest
 from flybench.config import JudgeConfig, RunConfig
 from flybench.config.compose import cells, judge_of, parse_request
 from flybench.core.errors import FlybenchError
-from tests.reference.toys import assert_one_sentence
+from tests.helpers.toys import assert_one_sentence
 
 
 @pytest.mark.parametrize(

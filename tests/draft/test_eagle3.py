@@ -22,11 +22,11 @@ from flybench.engine.eagle3.model import HeadModel
 from flybench.measure.clock import Clock
 from flybench.sampling import Sampling
 from flybench.verify.exact import ExactVerifier
-from tests.reference import toys
-from tests.reference.eagle3_reference import SlowHead
-from tests.reference.toys import TreeShape as Shape
-from tests.reference.toys import head_setup
-from tests.reference.tracing import traced
+from tests.helpers import toys
+from tests.helpers.toys import TreeShape as Shape
+from tests.helpers.toys import head_setup
+from tests.helpers.tracing import traced
+from tests.oracles.eagle3 import SlowHead
 
 CHAIN, TREE = Shape(5), Shape(14, depth=3, top_k=4)
 NEAR_TIE = 1e-4

@@ -11,7 +11,7 @@ from flybench.draft.model import ModelDrafter
 from flybench.draft.nested import NestedDrafter
 from flybench.engine.base import CachedModel
 from flybench.sampling import Sampling
-from tests.reference import toys
+from tests.helpers import toys
 
 VIEW = TargetView.of(torch.zeros(1, 3))
 KINDS = ("model", "nested")

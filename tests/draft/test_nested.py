@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 from flybench.draft.model import ModelDrafter
 from flybench.draft.nested import NestedDrafter
 from flybench.sampling import Sampling
-from tests.reference import toys
+from tests.helpers import toys
 
 V, DRAWS = 4, 6000
 TABLE = torch.randn(V, V, generator=torch.Generator().manual_seed(4))

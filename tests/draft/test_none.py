@@ -12,7 +12,7 @@ from flybench.draft.model import ModelDrafter
 from flybench.draft.nested import NestedDrafter
 from flybench.draft.none import NoDrafter
 from flybench.sampling import Sampling
-from tests.reference.toys import TableModel
+from tests.helpers.toys import TableModel
 
 CPU = torch.device("cpu")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reference import toys
+from tests.helpers import toys
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from flybench.engine.eager.model import EagerModel, EagerTarget
 from flybench.engine.graph.model import GraphModel
 from flybench.engine.graph.target import GraphTarget
 from flybench.sampling import Sampling
-from tests.reference import toys
+from tests.helpers import toys
 
 SAMPLES, SETTLED = 600, 200
 # Keeping each sample's keys and values of both models would add more than 20 MB.

@@ -17,7 +17,7 @@ from flybench.metrics.frames import (
     sample_frame,
 )
 from flybench.records.folder import RunFolder
-from tests.reference import hand_built
+from tests.helpers import hand_built
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from flybench.metrics.paired import Estimate
 from flybench.metrics.results import results
 from flybench.metrics.rows import MethodSummary
 from flybench.metrics.stats import Interval, mcnemar
-from tests.report.synthetic import write_run
+from tests.helpers.synthetic import write_run
 
 # Entries of figures that are no field of a row: of seeds, GPUs, rounds and families of tests.
 ELSEWHERE = {

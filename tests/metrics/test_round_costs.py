@@ -19,7 +19,7 @@ from flybench.metrics.round_costs import (
     round_costs,
 )
 from flybench.records.folder import RunFolder
-from tests.reference import hand_built
+from tests.helpers import hand_built
 
 TARGET = {"weight_bytes": 900, "kv_bytes_per_token": 10}
 COSTS = {"read_bandwidth": 4080.0, "target": TARGET, "draft": None}

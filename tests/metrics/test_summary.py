@@ -18,7 +18,7 @@ from flybench.metrics.frames import sample_frame
 from flybench.metrics.glossary import GLOSSARY
 from flybench.metrics.stats import accuracy_interval, bootstrap, retention_interval
 from flybench.records.folder import RunFolder
-from tests.reference import hand_built
+from tests.helpers import hand_built
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ import pytest
 from flybench.metrics.summary import summarise
 from flybench.metrics.suppression import COUNTED, FEWEST
 from flybench.run.headline import headline
-from tests.reference import hand_built
-from tests.report.synthetic import write_run
+from tests.helpers import hand_built
+from tests.helpers.synthetic import write_run
 
 
 def test_ratios_over_a_handful_are_left_out_and_named(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from flybench.core.samples import (
     Telemetry,
 )
 from flybench.records.folder import RunFolder
-from tests.reference.toys import assert_one_sentence
+from tests.helpers.toys import assert_one_sentence
 
 ROUND = Round(5, 2, 1, 3, "elw..", 0.25, 0.5, 0.125)
 LOOSE = [LooseToken(1, TargetStatistics(9, 0.25, 0.5, 2, 1.5), " é", "\u2028")]

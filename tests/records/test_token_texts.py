@@ -8,7 +8,7 @@ import pytest
 
 from flybench.core.samples import Generation, Round
 from flybench.records.token_texts import pieces_of, token_outcomes, vocabulary, write_pieces
-from tests.report.synthetic import write_run
+from tests.helpers.synthetic import write_run
 
 BYTES = {1: "I", 2: " saw", 3: "\ufffd", 4: "\ufffd", 5: " there", 6: "<end>", 7: " I"}
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from flybench.report import write_report
-from tests.report.spelled import write_spelled
+from tests.helpers.spelled import write_spelled
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:

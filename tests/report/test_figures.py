@@ -18,8 +18,7 @@ from flybench.report.figures.time import per_token
 from flybench.report.group import Group, groups
 from flybench.report.plot import DARK, LIGHT, Plot, plot
 from flybench.report.run import load
-from tests.report.synthetic import write_run
-from tests.report.test_names import cell
+from tests.helpers.synthetic import cell, write_run
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from typing import Any
 from flybench.records.folder import RunFolder
 from flybench.report.inspector import BREAK, CHUNK, blocks
 from flybench.report.run import load
-from tests.report.spelled import WORDS, write_spelled
-from tests.report.synthetic import write_run
+from tests.helpers.spelled import WORDS, write_spelled
+from tests.helpers.synthetic import write_run
 
 Found = dict[str, Any]
 

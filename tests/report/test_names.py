@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from flybench.records.folder import RunFolder
 from flybench.report.group import groups
 from flybench.report.run import load
-from tests.report.synthetic import write_run
-
-
-def cell(path: Path, name: str, theta: float = 0.3, window: int = 6, **options: Any) -> RunFolder:
-    verify = {"kind": "fly", "theta": theta, "window": window}
-    method = {"name": "fly", "k": 8, "verify": verify}
-    return write_run(path / name, method_config=method, **options)
+from tests.helpers.synthetic import cell, write_run
 
 
 def test_settings_that_differ_tell_runs_apart(tmp_path: Path) -> None:

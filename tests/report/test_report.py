@@ -15,8 +15,8 @@ from msgspec import structs
 from flybench.core.errors import FlybenchError
 from flybench.records.folder import RunFolder
 from flybench.report import write_report
-from tests.report.parsing import Page
-from tests.report.synthetic import write_run
+from tests.helpers.parsing import Page
+from tests.helpers.synthetic import write_run
 
 SECTIONS = ("verdict", "time", "why", "words", "inspector", "glossary", "made")
 FIGURES = ("pareto", "phases", "tau", "lengths", "positions", "fates", "divergence")

@@ -9,10 +9,8 @@ import pytest
 from flybench.records.folder import RunFolder
 from flybench.report import write_report
 from flybench.text import markdown, preformatted, visible
-from tests.report.parsing import Page
-from tests.report.synthetic import write_run
-
-HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>|\n`a` $x$ \u202egpj \"'{{ 7*7 }}"
+from tests.helpers.parsing import HOSTILE, Page
+from tests.helpers.synthetic import write_run
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from flybench.metrics.summary import summarise
 from flybench.run.headline import headline
-from tests.report.synthetic import write_run
+from tests.helpers.synthetic import write_run
 
 
 def test_a_common_model_and_task_stand_above(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from flybench.cli.main import main
 from flybench.config.compose import combinations, parse_request
 from flybench.records.folder import RunFolder
 from flybench.run.launcher import travelling_together
-from tests.reference.toys import assert_one_sentence
+from tests.helpers.toys import assert_one_sentence
 
 SMALL = ["model=random", "task=demo", "limit=1", "method.k=3"]
 # Each on this machine alone: the name, the package that brings it, and what keeps it small.

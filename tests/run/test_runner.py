@@ -30,7 +30,7 @@ from flybench.run.provenance import open_folder
 from flybench.run.runner import ScheduledMethod, generate, pending
 from flybench.run.session import Session
 from flybench.score.score import score_records
-from tests.reference import toys
+from tests.helpers import toys
 
 ITEMS = 6
 # The draft is never right, so that a short one does all that a long one would.

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from flybench.core.errors import FlybenchError
@@ -22,7 +23,7 @@ from flybench.sandbox import execute as sandbox
 from flybench.sandbox.execute import Limits, guards, run_program
 
 SHORT = Limits(wall_s=1.0)
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def needs(guard: str) -> None:
@@ -469,9 +470,9 @@ def test_machine_without_landlock_still_judges(
 
 
 def test_stopping_leaves_no_zombie() -> None:
+    before = psutil.Process().children()  # of other tests, whose programs may still be there
     run_program("import time\ntime.sleep(9)", Limits(wall_s=0.2))
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert set(psutil.Process().children()) <= set(before)
 
 
 def test_limit_shorter_than_the_start_is_a_timeout() -> None:

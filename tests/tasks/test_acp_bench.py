@@ -9,7 +9,7 @@ import pytest
 
 from flybench.config import TaskConfig
 from flybench.tasks.acp_bench import AcpBenchTask, effects
-from tests.tasks.records import answered
+from tests.helpers.answered import answered
 
 ROW = {
     "id": 3080925388833165113,

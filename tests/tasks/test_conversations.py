@@ -8,8 +8,8 @@ import pytest
 from flybench.config import TaskConfig
 from flybench.core.errors import FlybenchError
 from flybench.tasks.conversations import MtBenchTask, SpecBenchTask
-from tests.reference import toys
-from tests.tasks.records import answered
+from tests.helpers import toys
+from tests.helpers.answered import answered
 
 ROW = {"question_id": 7, "category": "writing", "turns": ["Write a line.", "Make it shorter."]}
 

@@ -9,7 +9,7 @@ import pytest
 from flybench.config import TaskConfig
 from flybench.core.errors import FlybenchError
 from flybench.tasks.demo import DemoTask
-from tests.tasks.records import answered
+from tests.helpers.answered import answered
 
 ROWS = [
     json.loads(line)

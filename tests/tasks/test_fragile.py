@@ -9,7 +9,7 @@ import pytest
 
 from flybench.config import TaskConfig
 from flybench.tasks.fragile import EACH, GROUPS, READ, FragileTask, Item
-from tests.tasks.records import answered
+from tests.helpers.answered import answered
 
 TASK = FragileTask(TaskConfig("fragile", "fragile"))
 

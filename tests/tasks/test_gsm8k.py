@@ -8,7 +8,7 @@ import pytest
 from flybench.config import TaskConfig
 from flybench.core.errors import FlybenchError
 from flybench.tasks.gsm8k import Gsm8kTask
-from tests.tasks.records import answered
+from tests.helpers.answered import answered
 
 TRAIN = [
     {

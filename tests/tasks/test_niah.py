@@ -7,8 +7,8 @@ import pytest
 from flybench.config import TaskConfig
 from flybench.core.errors import FlybenchError
 from flybench.tasks.niah import SAMPLES, TOKENS_A_WORD, VALUES, NiahTask, haystack
-from tests.reference import toys
-from tests.tasks.records import answered
+from tests.helpers import toys
+from tests.helpers.answered import answered
 
 
 @pytest.fixture(scope="module")

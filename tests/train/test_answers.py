@@ -15,7 +15,7 @@ from flybench.sampling import Sampling
 from flybench.train.answers import BatchAnswerer, answer_all, by_length
 from flybench.train.corpus import Sample, batches, collate, read_corpus, split, write_corpus
 from flybench.train.vocabulary import coverage, frequent
-from tests.reference import toys
+from tests.helpers import toys
 
 PROMPTS = [
     [7 * i % 250 + n for i in range(length)] for n, length in enumerate((5, 40, 5, 33, 5, 1))

@@ -17,7 +17,7 @@ from flybench.sampling import Sampling
 from flybench.train.corpus import Sample
 from flybench.train.draft import DraftSettings, train_draft
 from flybench.train.model_card import draft_card, publish
-from tests.reference import toys
+from tests.helpers import toys
 
 QUICK = {"draft_vocab_size": 200, "steps": 40, "lr": 1e-2, "batch_tokens": 200, "measured": 3}
 

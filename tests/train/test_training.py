@@ -20,8 +20,8 @@ from flybench.train import eagle3, optimise
 from flybench.train.corpus import Batch, Sample, batches, collate
 from flybench.train.distill import DraftLoss, student_of
 from flybench.train.eagle3 import HeadLoss
-from tests.reference import toys
-from tests.reference.eagle3_reference import SlowHead
+from tests.helpers import toys
+from tests.oracles.eagle3 import SlowHead
 
 
 @pytest.fixture(scope="module")

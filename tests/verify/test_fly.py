@@ -18,7 +18,7 @@ from flybench.sampling import Sampling
 from flybench.verify.exact import ExactVerifier
 from flybench.verify.fly import FlyVerifier, loosen
 from flybench.verify.statistics import StatisticsVerifier
-from tests.reference import fly_reference
+from tests.oracles import fly as oracle
 
 VECTORS = Path(__file__).parents[1] / "data" / "fly_vectors.jsonl"
 CASES = [json.loads(line) for line in VECTORS.read_text().splitlines()]
@@ -59,7 +59,7 @@ def random_case(rng: random.Random) -> tuple[list[int], list[list[float]]]:
     ]
     stray = rng.choice([0.05, 0.2, 0.6])
     draft = [
-        rng.randrange(vocab) if rng.random() < stray else fly_reference.argmax(row)
+        rng.randrange(vocab) if rng.random() < stray else oracle.argmax(row)
         for row in logits[:size]
     ]
     return draft, logits
@@ -89,7 +89,7 @@ def test_exact_verifier_keeps_what_the_published_cases_call_strict() -> None:
 def test_reference_agrees_with_the_published_cases() -> None:
     for case in CASES:
         settings = (case["rule"], case["theta"], case["window"])
-        kept, classes = fly_reference.judge(*settings, case["draft"], case["target_logits"])
+        kept, classes = oracle.judge(*settings, case["draft"], case["target_logits"])
         assert (kept, classes) == (case["kept"], case["classes"]), case["id"]
 
 
@@ -102,10 +102,10 @@ def test_agrees_with_the_slow_reference(rule: Rule) -> None:
         theta = rng.choice([0.0, 0.1, 0.3, 0.7, math.inf])
         window = rng.choice([0, 0, 1, 2, 3, 6, 20])
         decision = decide(FlyVerifier(rule, theta, window), draft, logits)
-        kept, classes = fly_reference.judge(rule, theta, window, draft, logits)
+        kept, classes = oracle.judge(rule, theta, window, draft, logits)
         assert decision.outcomes == letters(classes, len(draft)), (theta, window, draft)
         assert decision.nodes == list(range(kept))
-        assert decision.tokens == fly_reference.emitted(kept, draft, logits)
+        assert decision.tokens == oracle.emitted(kept, draft, logits)
         seen |= set(decision.outcomes)
     assert seen == set("elgwt."), "the cases are too tame to tell rules apart"
 
@@ -224,7 +224,7 @@ def test_entropies_match_the_formulas(rule: Rule) -> None:
     for vocab in (2, 3, 4, 40):
         row = [rng.gauss(0, 2) for _ in range(vocab)]
         ours = gate(rule, torch.tensor([row]))
-        assert ours == pytest.approx(fly_reference.entropy(rule, row), abs=1e-6)
+        assert ours == pytest.approx(oracle.entropy(rule, row), abs=1e-6)
 
 
 def test_entropies_lie_in_their_ranges() -> None:

@@ -20,7 +20,7 @@ from flybench.verify.base import Verifier
 from flybench.verify.exact import ExactVerifier
 from flybench.verify.fly import FlyVerifier
 from flybench.verify.rejection import RejectionVerifier, accept
-from tests.reference.law_reference import (
+from tests.oracles.distributions import (
     first_two_tokens,
     frequencies,
     judge_many,

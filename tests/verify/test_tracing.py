@@ -16,7 +16,7 @@ from flybench.engine.eager.model import EagerTarget
 from flybench.engine.graph.target import GraphTarget
 from flybench.sampling import Sampling
 from flybench.verify.tracing import trace_rows
-from tests.reference import toys
+from tests.helpers import toys
 
 ARCH, STOP = "llama", StopRule(frozenset(), 40)
 METHODS = {

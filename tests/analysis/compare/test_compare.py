@@ -10,7 +10,7 @@ import pytest
 
 from flybench.cli.main import main
 from flybench.records.folder import RunFolder
-from tests.report.synthetic import PROVENANCE, write_run
+from tests.helpers.synthetic import PROVENANCE, write_run
 
 N = 60
 

@@ -13,7 +13,7 @@ from flybench.analysis.latency.timing import Effort
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
 from flybench.decode import AR
 from flybench.sampling import Sampling
-from tests.reference.measurements import FakeClock, pair
+from tests.helpers.measurements import FakeClock, pair
 
 EFFORT = Effort(warmup=0, least=1, most=1, seconds=1, rounds=3)
 FLY = MethodConfig("fly", 7, DraftConfig.of("nested"), VerifyConfig.of("fly"))

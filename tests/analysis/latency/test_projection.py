@@ -15,9 +15,9 @@ from flybench.analysis.latency.projection import project, projection, same_model
 from flybench.core.errors import FlybenchError
 from flybench.metrics.frames import round_frame
 from flybench.records.folder import RunFolder
-from tests.reference import hand_built
-from tests.reference.measurements import result
-from tests.reference.toys import assert_one_sentence
+from tests.helpers import hand_built
+from tests.helpers.measurements import result
+from tests.helpers.toys import assert_one_sentence
 
 METHOD: dict[str, Any] = {
     "name": "fly", "k": 4, "draft": {"kind": "model"}, "verify": {"kind": "fly"},

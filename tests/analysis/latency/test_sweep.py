@@ -11,7 +11,7 @@ import torch
 from flybench.analysis.latency import sweep as module
 from flybench.analysis.latency.sweep import BASE, Memory, PassShape, PassTimer, Rates, floors
 from flybench.analysis.latency.timing import Effort
-from tests.reference.measurements import FakeClock, pair
+from tests.helpers.measurements import FakeClock, pair
 
 EFFORT = Effort(warmup=0, least=1, most=1, seconds=1, rounds=1)
 RATES = Rates(read=1e6, multiply=1e9)

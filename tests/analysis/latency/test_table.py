@@ -7,7 +7,7 @@ import pytest
 
 from flybench.analysis.latency.table import COLUMNS, brief, figure, frame, scaled
 from flybench.analysis.latency.terminal import text
-from tests.reference.measurements import result, spread
+from tests.helpers.measurements import result, spread
 
 
 def test_a_row_a_point_in_milliseconds() -> None:

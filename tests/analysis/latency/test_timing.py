@@ -6,7 +6,7 @@ import pytest
 
 from flybench.analysis.latency.sweep import BASE, CONTEXTS, PassShape, points
 from flybench.analysis.latency.timing import BUDGET_S, Effort, TimingStats, effort, time_calls
-from tests.reference.measurements import FakeClock
+from tests.helpers.measurements import FakeClock
 
 EFFORT = Effort(warmup=2, least=3, most=5, seconds=10, rounds=1)
 

@@ -26,8 +26,8 @@ from flybench.metrics.frames import round_frame
 from flybench.records.folder import RunFolder
 from flybench.run.plan import make_plan
 from flybench.run.sweep import Sweep
-from tests.reference import toys
-from tests.reference.toys import assert_one_sentence
+from tests.helpers import toys
+from tests.helpers.toys import assert_one_sentence
 
 MODEL = ["model.target.path=random:llama:1", "model.draft.path=random:llama:1"]
 SMALL = [*MODEL, "task.path=demo.jsonl", "task.max_new_tokens=40", "warmup=0"]

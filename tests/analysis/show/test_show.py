@@ -18,7 +18,7 @@ from flybench.cli.main import main
 from flybench.core.samples import Generation, LooseToken, Record, Round, Score, TargetStatistics
 from flybench.records.folder import RunFolder
 from flybench.records.token_texts import PIECES, Vocabulary, write_pieces
-from tests.report.synthetic import PROVENANCE, write_run
+from tests.helpers.synthetic import PROVENANCE, write_run
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\r\x08\x9b31m\u202etxt\u200b"
 

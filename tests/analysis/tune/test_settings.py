@@ -13,7 +13,7 @@ from flybench.cli.main import main
 from flybench.config import MethodConfig, VerifyConfig
 from flybench.config.compose import cells, parse_request
 from flybench.core.errors import FlybenchError
-from tests.reference.toys import assert_one_sentence
+from tests.helpers.toys import assert_one_sentence
 
 SMALL = TuneSettings(rule=("official",), theta=(0.1, 0.3), window=(2, 6), k=(4, 8))
 

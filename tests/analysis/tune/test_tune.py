@@ -13,7 +13,8 @@ import yaml
 from flybench.analysis.tune import confirm as confirm_module
 from flybench.cli.main import main
 from flybench.records.folder import RunFolder
-from tests.reference import toys
+from tests.helpers import toys
+from tests.helpers.measurements import FakeClock
 
 ITEMS = 20
 GRID = ["tune.rule=official", "tune.theta=0.1,0.6", "tune.window=2", "tune.k=4", "tune.looks=2"]
@@ -22,7 +23,7 @@ EFFORT = ["tune.confirm=1", "tune.lookup=true"]
 
 @pytest.fixture(scope="module", autouse=True)
 def data(tmp_path_factory: pytest.TempPathFactory) -> object:
-    """A draft that is mostly right, costs that were measured once, and a task that AR solves."""
+    """A draft that is mostly right, costs that are given, and a task that AR solves."""
     folder = tmp_path_factory.mktemp("tune")
     rows = [
         {
@@ -36,7 +37,12 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> object:
     toys.byte_tokenizer().save_pretrained(folder / "near")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        sweep = "flybench.analysis.latency.sweep"
+        for axis, points in {"WIDTHS": (2,), "CONTEXTS": (512,), "BATCHES": (4,)}.items():
+            patch.setattr(f"{sweep}.{axis}", points)
         patch.setattr("flybench.analysis.latency.timing.BUDGET_S", 0.5)
+        # Every pass takes 4 ms: which settings are confirmed depends on no clock.
+        patch.setattr("flybench.analysis.latency.record.Clock", lambda device: FakeClock(4e-3))
         yield
 
 
@@ -117,6 +123,7 @@ def test_a_second_time_finds_everything_there(out: str, capsys: pytest.CaptureFi
 
 def test_a_decided_setting_is_decoded_no_further(out: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(confirm_module, "_state", lambda *_: "not faster")
+    monkeypatch.setattr(confirm_module.CandidateResult, "certain", True)  # of the exact one
     (costs,) = Path("results").glob("latency-*")
     assert tune("out=early", f"latency={costs}") in (0, 3)
     (path,) = Path("early").glob("tune-*")

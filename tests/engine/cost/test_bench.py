@@ -11,7 +11,7 @@ import torch
 from flybench.engine.cost.bench import EagerBench, open_bench
 from flybench.engine.graph.layers import Cursor, install
 from flybench.engine.graph.model import GraphModel
-from tests.reference import toys
+from tests.helpers import toys
 
 KINDS = ("eager", "graph")
 

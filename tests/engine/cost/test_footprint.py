@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 
 from flybench.engine.cost.footprint import Footprint, footprint, stored_bytes
 from flybench.engine.drafters.layer_skip import without_layers
-from tests.reference import toys
+from tests.helpers import toys
 
 VOCAB, WIDTH, INNER, LAYERS = 261, 64, 128, 4
 # q and o are WIDTH², k and v half of it (2 heads of 4); three matrices of the MLP; two norms.

@@ -11,7 +11,7 @@ from torch import nn
 
 from flybench.engine.cost.work import ModelWork
 from flybench.engine.drafters.layer_skip import without_layers
-from tests.reference import toys
+from tests.helpers import toys
 
 # Sizes of the toy: width 64, MLP 128, 4 heads of 16 over 2 key heads, 4 layers, 261 words.
 MATRICES = 4 * (2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 128) + 261 * 64

@@ -13,7 +13,7 @@ from flybench.core.errors import FlybenchError
 from flybench.engine.drafters.layer_skip import without_layers
 from flybench.engine.eager.model import EagerModel
 from flybench.engine.loading.random_models import random_model
-from tests.reference import toys
+from tests.helpers import toys
 
 TEXT = torch.randint(0, toys.VOCAB, (1, 50), generator=torch.Generator().manual_seed(1))
 KINDS = ["sliding_attention", "full_attention", "full_attention", "sliding_attention"]

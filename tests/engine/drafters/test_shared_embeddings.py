@@ -27,7 +27,7 @@ from flybench.engine.loading.description import describe, describe_pair
 from flybench.engine.loading.load import load_pair
 from flybench.engine.loading.placement import check_ranks
 from flybench.sampling import Sampling
-from tests.reference import toys
+from tests.helpers import toys
 
 SPD = MethodConfig("spd", 5, DraftConfig.of("model"))
 IDS = torch.tensor([200, 5, 90, 17, 33, 250, 60, 61, 62])

@@ -16,7 +16,7 @@ from flybench.engine.eager.model import EagerTarget
 from flybench.engine.loading.description import describe_pair
 from flybench.engine.loading.load import load_pair
 from flybench.sampling import Sampling
-from tests.reference import toys
+from tests.helpers import toys
 
 SPD = MethodConfig("spd", 5, DraftConfig.of("model"))
 

@@ -12,7 +12,7 @@ from flybench.core.drafts import Branches, Draft
 from flybench.core.errors import FlybenchError
 from flybench.engine.eager import model as eager
 from flybench.engine.eager.model import EagerModel, EagerTarget
-from tests.reference import toys
+from tests.helpers import toys
 
 TEXT = torch.randint(0, toys.VOCAB, (90,), generator=torch.Generator().manual_seed(1)).tolist()
 OTHER = torch.randint(0, toys.VOCAB, (90,), generator=torch.Generator().manual_seed(2)).tolist()

@@ -17,9 +17,9 @@ from flybench.draft.eagle3 import Eagle3Drafter
 from flybench.engine.eagle3.checkpoint import find_head, load_head, save_head
 from flybench.engine.eagle3.head import Eagle3Head
 from flybench.engine.eagle3.model import HeadModel
-from tests.reference import toys
-from tests.reference.toys import TreeShape as Shape
-from tests.reference.toys import head_setup
+from tests.helpers import toys
+from tests.helpers.toys import TreeShape as Shape
+from tests.helpers.toys import head_setup
 
 TARGET = toys.model("llama")
 TAPS = [1, 2, 3]  # indices of hidden states; other formats name the layer before

@@ -16,8 +16,8 @@ from flybench.engine.graph import layers
 from flybench.engine.graph.model import GraphModel
 from flybench.engine.graph.target import GraphTarget
 from flybench.sampling import Sampling
-from tests.reference import toys
-from tests.reference.tracing import traced
+from tests.helpers import toys
+from tests.helpers.tracing import traced
 
 STRICT = VerifyConfig.of("fly", theta=math.inf)
 METHODS = {

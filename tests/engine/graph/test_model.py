@@ -15,7 +15,7 @@ from flybench.engine.graph.linears import Part, SkinnyLinear, rewire_linears
 from flybench.engine.graph.target import GraphTarget
 from flybench.sampling import Sampling
 from flybench.verify.exact import ExactVerifier
-from tests.reference import toys
+from tests.helpers import toys
 
 CPU = torch.device("cpu")
 

@@ -27,8 +27,8 @@ from flybench.engine.loading.load import load_model
 from flybench.engine.loading.placement import choose_engine, resolve_device
 from flybench.engine.loading.shapes import random_weights
 from flybench.sampling import Sampling
-from tests.reference import toys
-from tests.reference.ranks import in_two_ranks
+from tests.helpers import toys
+from tests.helpers.ranks import in_two_ranks
 
 SPD = MethodConfig("spd", 5, DraftConfig.of("model"))
 FLY = MethodConfig("fly", 9, DraftConfig.of("nested"), VerifyConfig.of("fly"))

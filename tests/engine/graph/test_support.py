@@ -15,7 +15,7 @@ from flybench.engine.graph.support import FAMILIES, refusal
 from flybench.engine.loading.description import ModelInfo, describe
 from flybench.engine.loading.placement import choose_engine, engine_label
 from flybench.run.setup import check_width
-from tests.reference import toys
+from tests.helpers import toys
 
 CUDA, CPU = torch.device("cuda"), torch.device("cpu")
 LONG = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 1e4}

@@ -16,7 +16,7 @@ from flybench.sampling import Sampling
 from flybench.verify.base import Verifier
 from flybench.verify.exact import ExactVerifier
 from flybench.verify.fly import FlyVerifier
-from tests.reference.tracing import traced
+from tests.helpers.tracing import traced
 
 VOCAB, LONGEST = 9, 12
 JUDGES = {

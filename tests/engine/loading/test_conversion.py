@@ -21,7 +21,7 @@ from flybench.engine.loading.cache import file_sha256
 from flybench.engine.loading.description import describe, describe_pair
 from flybench.engine.loading.load import load_pair
 from flybench.engine.loading.random_models import byte_tokenizer
-from tests.reference import toys
+from tests.helpers import toys
 
 pytestmark = pytest.mark.usefixtures("cache")
 

@@ -17,7 +17,7 @@ from flybench.engine.loading.description import describe, describe_pair
 from flybench.engine.loading.load import load_pair
 from flybench.engine.loading.placement import resolve_device, resolve_dtype
 from flybench.engine.loading.random_models import byte_tokenizer
-from tests.reference import toys
+from tests.helpers import toys
 
 PAIR = ModelConfig("pair", ModelRef("random:llama"), ModelRef("random:llama:1"))
 CPU = EngineConfig(device="cpu")

@@ -9,7 +9,7 @@ from transformers import PreTrainedTokenizerFast
 from flybench.core.errors import FlybenchError
 from flybench.engine.loading.pairing import check_same_tokens, shared_vocab_size
 from flybench.engine.loading.random_models import byte_tokenizer
-from tests.reference.toys import assert_one_sentence
+from tests.helpers.toys import assert_one_sentence
 
 
 def words(*spellings: str) -> PreTrainedTokenizerFast:

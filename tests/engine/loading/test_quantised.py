@@ -18,7 +18,7 @@ from flybench.engine.loading.load import load_pair
 from flybench.engine.loading.placement import choose_engine, resolve_device
 from flybench.engine.loading.quantised import quantisation
 from flybench.sampling import Sampling
-from tests.reference import toys
+from tests.helpers import toys
 
 needs_torchao = pytest.mark.skipif(
     importlib.util.find_spec("torchao") is None, reason="torchao is not installed"

@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerFast
 
 from flybench.core.errors import FlybenchError
 from flybench.engine.loading.random_models import SPECIAL, random_model
-from tests.reference.toys import assert_one_sentence
+from tests.helpers.toys import assert_one_sentence
 
 
 def weights(recipe: str) -> torch.Tensor:

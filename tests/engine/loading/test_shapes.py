@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM
 from flybench.config.groups import conf_dir, read_yaml
 from flybench.core.errors import FlybenchError
 from flybench.engine.loading.shapes import SHAPES, random_weights, shape_config
-from tests.reference.toys import assert_one_sentence
+from tests.helpers.toys import assert_one_sentence
 
 # Parameters that the hub counts in the checkpoints' own files.
 PARAMETERS = {

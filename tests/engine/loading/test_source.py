@@ -13,7 +13,7 @@ import pytest
 from flybench.config import ModelRef
 from flybench.core.errors import FlybenchError
 from flybench.engine.loading.source import Source, fingerprint, local_folder, locate
-from tests.reference import toys
+from tests.helpers import toys
 
 pytestmark = pytest.mark.usefixtures("cache")
 

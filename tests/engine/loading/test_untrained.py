@@ -12,7 +12,7 @@ from flybench.config import EngineConfig, ModelRef
 from flybench.core.errors import FlybenchError
 from flybench.engine.loading import untrained
 from flybench.engine.loading.untrained import architecture, fill
-from tests.reference import toys
+from tests.helpers import toys
 
 CPU = EngineConfig(device="cpu")
 

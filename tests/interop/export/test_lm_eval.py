@@ -11,8 +11,8 @@ from datasets import load_dataset
 from lm_eval.utils import get_latest_filename, get_results_filenames, make_table
 
 from flybench.cli.main import main
-from tests.interop.lm_eval_model.capitals import Capitals, without_defaults
-from tests.report.synthetic import write_run
+from tests.helpers.capitals import Capitals, without_defaults
+from tests.helpers.synthetic import write_run
 
 # What a run does not hold: texts of the environment, the tokenizer and lm-eval's own seeds.
 UNKNOWN = {"pretty_env_info", "upper_git_hash", "eot_token_id", "max_length"}

@@ -13,7 +13,7 @@ from datasets import load_dataset, load_from_disk
 
 from flybench.cli.main import main
 from flybench.records.folder import RunFolder
-from tests.report.synthetic import write_run
+from tests.helpers.synthetic import write_run
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from lm_eval.tasks import TaskManager
 from flybench.cli.main import main
 from flybench.core.samples import Record
 from flybench.interop.lm_eval_model.model import FlybenchLM
-from tests.interop.lm_eval_model.capitals import ASKED, Capitals, without_defaults
+from tests.helpers.capitals import ASKED, Capitals, without_defaults
 
 DRAWN = {"do_sample": True, "temperature": 1.0}
 

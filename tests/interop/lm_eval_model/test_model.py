@@ -21,7 +21,7 @@ from flybench.interop.lm_eval_model.requests import config_of
 from flybench.records.jsonl import read_jsonl
 from flybench.run import generate as generate_module
 from flybench.run.setup import ModelSetup
-from tests.reference import toys
+from tests.helpers import toys
 
 SMALL: dict[str, Any] = {"model": "random", "method": "lookup"}
 

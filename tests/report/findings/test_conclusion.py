@@ -11,7 +11,7 @@ from flybench.records.folder import RunFolder
 from flybench.report.findings.conclusion import Conclusion, conclusion
 from flybench.report.group import groups
 from flybench.report.run import load
-from tests.report.synthetic import write_run
+from tests.helpers.synthetic import write_run
 
 
 def concluded(*folders: RunFolder) -> Conclusion:

@@ -11,7 +11,7 @@ from flybench.report.findings import floor
 from flybench.report.findings.verdict import verdicts
 from flybench.report.group import groups
 from flybench.report.run import load
-from tests.report.synthetic import write_run
+from tests.helpers.synthetic import write_run
 
 
 def test_differences_beyond_the_floor_are_named(tmp_path: Path) -> None:

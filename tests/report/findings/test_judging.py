@@ -10,10 +10,10 @@ import pytest
 from flybench.cli.main import main
 from flybench.records.folder import RunFolder
 from flybench.report import write_report
-from tests.report.parsing import Page
-from tests.report.synthetic import write_run
-from tests.score.judge.endpoints import Answer, endpoint
-from tests.score.judge.recorded import write_questions, write_recorded
+from tests.helpers.endpoints import Answer, endpoint
+from tests.helpers.parsing import Page
+from tests.helpers.recorded import write_questions, write_recorded
+from tests.helpers.synthetic import write_run
 
 GRADES = {"4": 9, "5": 7, "Four it is.": 8, "6": 2, "Hello.": 5}
 LOUD = "<b>Better</b>"

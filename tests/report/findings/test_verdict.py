@@ -10,7 +10,7 @@ from msgspec import structs
 
 from flybench.report.findings.verdict import ArmVerdict, verdicts
 from flybench.report.run import load
-from tests.report.synthetic import write_run
+from tests.helpers.synthetic import write_run
 
 
 def verdict(path: Path, n: int, **options: Any) -> ArmVerdict:

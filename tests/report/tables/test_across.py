@@ -12,7 +12,7 @@ from flybench.report.run import load
 from flybench.report.tables.across import accuracy_tests, notes, tables
 from flybench.report.tables.table import plain
 from flybench.report.together import together
-from tests.report.synthetic import write_run
+from tests.helpers.synthetic import write_run
 
 
 def seeded(path: Path, temperature: float, *lost: range) -> list[RunFolder]:

@@ -10,7 +10,7 @@ import pytest
 from flybench.report.group import Group, groups
 from flybench.report.run import load
 from flybench.report.tables import costs
-from tests.report.synthetic import PROVENANCE, write_run
+from tests.helpers.synthetic import PROVENANCE, write_run
 
 
 def group(path: Path, share: float | None = None, **options: Any) -> Group:

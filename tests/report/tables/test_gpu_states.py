@@ -12,8 +12,8 @@ from flybench.report.findings.verdict import verdicts
 from flybench.report.group import groups
 from flybench.report.run import load
 from flybench.report.tables.gpu_states import gpu_states
-from tests.reference import hand_built
-from tests.report.synthetic import write_run
+from tests.helpers import hand_built
+from tests.helpers.synthetic import write_run
 
 COOL = Telemetry([GpuState(0, 1980, 2619, 600.0, 60, [], 8.0)])
 HOT = hand_built.telemetry()["s1"]

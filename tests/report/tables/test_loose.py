@@ -13,9 +13,8 @@ from flybench.report import write_report
 from flybench.report.findings.verdict import verdicts
 from flybench.report.run import load
 from flybench.report.tables import loose
-from tests.report.parsing import Page
-from tests.report.synthetic import write_run
-from tests.report.test_safety import HOSTILE
+from tests.helpers.parsing import HOSTILE, Page
+from tests.helpers.synthetic import write_run
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 from flybench.report import write_report
 from flybench.report.tables.files import to_csv, to_latex
 from flybench.report.tables.table import Column, Table, TableCell
-from tests.report.synthetic import write_run
-from tests.report.test_safety import HOSTILE
+from tests.helpers.parsing import HOSTILE
+from tests.helpers.synthetic import write_run
 
 
 def table(*texts: str) -> Table:

@@ -14,7 +14,7 @@ from flybench.report.tables import table as tables
 from flybench.report.tables.provenance import command
 from flybench.report.tables.table import Table
 from flybench.text import interval, number, percent, shorten
-from tests.report.synthetic import write_run
+from tests.helpers.synthetic import write_run
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from flybench.config import JudgeConfig
 from flybench.core.errors import FlybenchError
 from flybench.score.judge.base import CallFailed, Reply
 from flybench.score.judge.endpoint import EndpointJudge
-from tests.reference.toys import assert_one_sentence
-from tests.score.judge.endpoints import Answer, endpoint
+from tests.helpers.endpoints import Answer, endpoint
+from tests.helpers.toys import assert_one_sentence
 
 ASKED = ({"role": "user", "content": "Grade it."},)
 KEY = "sk-hunter2-hunter2"

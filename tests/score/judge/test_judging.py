@@ -18,8 +18,8 @@ import pytest
 from flybench.cli.main import main
 from flybench.metrics.glossary import GLOSSARY
 from flybench.records.folder import JUDGEMENTS, RunFolder
-from tests.score.judge.endpoints import Answer, Endpoint, endpoint
-from tests.score.judge.recorded import write_questions, write_recorded
+from tests.helpers.endpoints import Answer, Endpoint, endpoint
+from tests.helpers.recorded import write_questions, write_recorded
 
 Script = Callable[[int, str], Answer]
 # Sample 1 has two turns and two methods, with other texts; sample 2 says the same twice.

@@ -14,8 +14,8 @@ from flybench.score.judge import check_judge, prompts_to_judge
 from flybench.score.judge.base import Messages
 from flybench.score.judge.prompts import Exchange, grade_prompt, pair_prompt
 from flybench.tasks import build_task
-from tests.reference.toys import assert_one_sentence
-from tests.score.judge.recorded import REFERENCE, write_questions
+from tests.helpers.recorded import REFERENCE, write_questions
+from tests.helpers.toys import assert_one_sentence
 
 OWN = [Exchange("What is 2 plus 2?", "It is 4.", "4"), Exchange("And plus 1?", "", "Five.")]
 OTHER = [Exchange("What is 2 plus 2?", "It is 4.", "22"), Exchange("And plus 1?", "", "221")]

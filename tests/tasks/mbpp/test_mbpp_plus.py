@@ -14,8 +14,8 @@ from flybench.tasks.mbpp import mbpp_plus
 from flybench.tasks.mbpp.mbpp_plus import MbppPlusTask
 from flybench.tasks.mbpp.plus_check import same
 from flybench.tasks.mbpp.plus_inputs import CONVERSIONS, as_python
-from tests.reference.toys import assert_one_sentence
-from tests.tasks.records import answered
+from tests.helpers.answered import answered
+from tests.helpers.toys import assert_one_sentence
 
 
 def row(number: int, name: str, body: str, base: Any, plus: Any, atol: float = 0) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from flybench.engine.eagle3.head import Eagle3Head
-from tests.reference import toys
+from tests.helpers import toys
 
 
 def causal(query: Tensor, key: Tensor, value: Tensor) -> Tensor:

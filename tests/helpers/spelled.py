@@ -12,7 +12,7 @@ from msgspec import structs
 from flybench.core.samples import Generation, LooseToken, TargetStatistics
 from flybench.records.folder import RunFolder
 from flybench.records.token_texts import PIECES, token_outcomes
-from tests.report.synthetic import PROVENANCE, write_run
+from tests.helpers.synthetic import PROVENANCE, write_run
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e\u200b"
 WORDS = (" the", "\n", " sum", HOSTILE, " is", "\t", " Paris", "\n\n", "ing", " 42")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
+# Text that is markup, a formula and a template at once.
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>|\n`a` $x$ \u202egpj \"'{{ 7*7 }}"
 VOID = {"meta", "img", "source", "link", "br", "hr", "input"}
 LOADING = {"src", "srcset", "href", "action", "data", "poster", "background"}
 

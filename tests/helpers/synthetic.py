@@ -87,6 +87,13 @@ def write_run(
     return folder
 
 
+def cell(path: Path, name: str, theta: float = 0.3, window: int = 6, **options: Any) -> RunFolder:
+    """A run of FLy with these settings in the folder `name`, as `write_run`."""
+    verify = {"kind": "fly", "theta": theta, "window": window}
+    method = {"name": "fly", "k": 8, "verify": verify}
+    return write_run(path / name, method_config=method, **options)
+
+
 def generation(seed: int, method: str, speed: float, padding: int = 1) -> Generation:
     """An answer of some 40 tokens, or so often as many; a token takes 10 ms over `speed`."""
     rng = random.Random(f"{seed}{method}")

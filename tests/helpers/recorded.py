@@ -14,7 +14,7 @@ from flybench.core.samples import Record
 from flybench.records.folder import RunFolder
 from flybench.run.provenance import write_config
 from flybench.tasks import build_task
-from tests.report.synthetic import PROVENANCE, generation
+from tests.helpers.synthetic import PROVENANCE, generation
 
 QUESTIONS = [
     {"question_id": 1, "category": "math", "turns": ["What is 2 plus 2?", "And plus 1?"]},

@@ -10,7 +10,7 @@ from flybench.analysis.latency.sweep import BASE, PassShape
 from flybench.config import EngineConfig
 from flybench.engine.cost.work import ModelWork
 from flybench.measure.clock import Clock, Mark
-from tests.reference import toys
+from tests.helpers import toys
 
 
 class FakeClock(Clock):

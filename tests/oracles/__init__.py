@@ -1,0 +1,1 @@
+"""Slow implementations, written from the papers and definitions, that ours must agree with."""
