@@ -1,6 +1,6 @@
-"""Whether the graph engine says what the eager engine says; `engine.py --check` runs it first.
+"""Check that the graph engine emits the eager engine's ids, for `engine.py --check`.
 
-On CUDA no round of either engine may wait for the device but once, in `Verdict.fetch`.
+On CUDA, a round of either engine may wait for the device only once, in `Verdict.fetch`.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ HEADS = [
     MethodConfig("eagle3", 30, DraftConfig.of("eagle3", tree_depth=3, tree_top_k=6), EXACT),
 ]
 LOSSY = {"fly"}
-# Shapes whose bf16 passes are compared, and how many layers of them.
+# Shapes whose bf16 passes are compared, and their number of layers.
 HALVES = {"llama-1b": 16, "qwen2.5-1.5b": 28, "qwen3-0.6b": 28, "llama-8b": 4}
 FAMILIES = ("llama", "qwen3", "gemma3")
 
 
 def agreement(device: torch.device) -> tuple[dict[str, Any], bool]:
-    """Every family in fp32 and one in bf16: what was found, and whether it is as it must be."""
+    """Check all families in fp32 and some shapes in bf16; return results and whether all pass."""
     checks = {
         arch: check_family(arch, device, 80) | check_head(arch, device, 40) for arch in FAMILIES
     }
@@ -64,15 +64,15 @@ def agreement(device: torch.device) -> tuple[dict[str, Any], bool]:
 
 
 def divergence(ours: Generation, theirs: Generation) -> dict[str, Any]:
-    """Where two answers part, and the gap between the target's two favourites there."""
+    """Return the first index at which two answers differ, and the gap of the target's top two."""
     pairs = zip(ours.ids, theirs.ids, strict=True)
-    place = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
-    return {"first": place, "margin": None if place is None else theirs.margins[place]}
+    index = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
+    return {"first": index, "margin": None if index is None else theirs.margins[index]}
 
 
 @contextmanager
 def one_wait_a_round(device: torch.device, allowed: bool) -> Iterator[None]:
-    """Refuse every synchronisation on CUDA outside `Verdict.fetch`, unless more are `allowed`."""
+    """Raise on every CUDA synchronisation outside `Verdict.fetch`, unless more are `allowed`."""
     if device.type != "cuda" or allowed:
         yield
         return
@@ -95,7 +95,7 @@ def one_wait_a_round(device: torch.device, allowed: bool) -> Iterator[None]:
 
 
 def check_family(arch: str, device: torch.device, new_tokens: int) -> dict[str, bool]:
-    """Ids and fates of every method, graph against eager, and greedy lossless ids against AR's."""
+    """Compare ids and outcomes on both engines, and greedy ids of lossless methods with AR's."""
     originals = [random_model(name).to(device) for name in (arch, f"{arch}:1")]  # type: ignore[arg-type]
     vocab = originals[0].config.vocab_size
     fast = [GraphModel(copy.deepcopy(model), vocab, 512) for model in originals]
@@ -125,7 +125,10 @@ def check_family(arch: str, device: torch.device, new_tokens: int) -> dict[str, 
 
 
 def check_head(arch: str, device: torch.device, new_tokens: int) -> dict[str, bool]:
-    """A random EAGLE-3 head on both engines, and against AR: chains and, without windows, trees."""
+    """Compare a random EAGLE-3 head on both engines and with AR.
+
+    Trees are skipped for models with sliding windows.
+    """
     original = random_model(arch).to(device)  # type: ignore[arg-type]
     config = original.config
     everything = DraftVocabulary(torch.arange(config.vocab_size), coverage=1.0)
@@ -152,7 +155,7 @@ def check_head(arch: str, device: torch.device, new_tokens: int) -> dict[str, bo
 
 
 def check_half(shape: str, layers: int, device: torch.device, new_tokens: int) -> dict[str, Any]:
-    """In bf16: graph AR against eager AR, and chains of two lengths against AR on graphs."""
+    """Compare in bf16 graph AR with eager AR, and chains of two lengths with graph AR."""
     config = shape_config(shape)
     config.num_hidden_layers = layers
     model = random_weights(config, torch.bfloat16, device)

@@ -1,14 +1,14 @@
-"""How far is the law of each rule from the target's at temperature > 0? Prints one JSON line.
+"""Measure the distance of each rule's distribution from the target's; print one JSON line.
 
     python benchmarks/distribution.py [--draws 400000]
 
-The target is a small random model in fp32 and the draft the same without one of its four layers,
-both cut to six words of their vocabulary, so that the target's law of the first two tokens is known
-exactly: 36 pairs a context. A rule's law is that of many verdicts of the shipped verifier, since
-its code and not a formula is what is asked about. Two samples of one law differ as well: the floor
-is the total variation from the target of samples of the target that are equally large. A lossless
-rule must be at the floor; a lossy one shows its distance, with a 95 % interval from which the
-floor's bias is taken out.
+The temperature is 1. The target is a small random model in fp32, and the draft model is the same
+without one of its four layers. Both are restricted to six tokens of their vocabulary, so the
+target's distribution of the first two tokens is known exactly: 36 pairs per context. A rule's
+distribution is estimated from many verdicts of the shipped verifier. The distance is the total
+variation. The floor is its value for equally large samples of the target itself. A lossless rule
+must be at the floor. A lossy rule has a distance with a 95 % interval, corrected for the floor's
+bias.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from flybench.verify import build_verifier
 from flybench.verify.base import Verifier
 
 TARGET, LEFT_OUT = "llama", (1, 2)
-WORDS = torch.tensor(list(range(60, 66)))
-V, K, WINDOW, LENGTH = len(WORDS), 4, 2, 2
+TOKENS = torch.tensor(list(range(60, 66)))
+V, K, WINDOW, LENGTH = len(TOKENS), 4, 2, 2
 CONTEXTS = ("the cat sat on ", "1 + 1 = ", "def f(x):")
 SAMPLING = Sampling(1.0)
 TREE = torch.tensor([-1, -1, 0, 0])
@@ -75,7 +75,7 @@ RULES = [
     *(Rule(drafts, EXACT, True) for drafts in ("none", "sampled", "greedy", "tree")),
     Rule("sampled", fly("official", math.inf), True),
     *(Rule("sampled", fly(rule), False) for rule in FLY_RULES),
-    # The gate alone, the window alone.
+    # Only the gate, only the window.
     Rule("sampled", fly("official", window=0), False),
     Rule("sampled", fly("official", theta=0), False),
     *(Rule("greedy", fly(rule, 0.3, "best_of_two"), False) for rule in FLY_RULES),
@@ -86,7 +86,7 @@ RULES = [
 class Pair(NamedTuple):
     """Logits of target and draft after every continuation of a context.
 
-    The entry of depth d is [V**d, V]; a continuation is the number that its words spell in base V.
+    The entry of depth d is [V**d, V]. A continuation's index has its tokens as digits in base V.
     """
 
     target: list[Tensor]
@@ -100,21 +100,21 @@ class Pair(NamedTuple):
         return cls(*(_levels(model, ids, K + LENGTH - 1) for model in models))
 
     def probs(self) -> Tensor:
-        """The target's law of the first two tokens: [V * V]."""
+        """Return the target's joint distribution of the first two tokens [V * V]."""
         first, second = (SAMPLING.warp(level) for level in self.target[:LENGTH])
         return (first.double().T * second.double()).flatten()
 
 
 def _levels(model: PreTrainedModel, context: Tensor, depth: int) -> list[Tensor]:
     ends = torch.cartesian_prod(*[torch.arange(V)] * depth)
-    texts = torch.cat([context.expand(len(ends), -1), WORDS[ends]], 1)
+    texts = torch.cat([context.expand(len(ends), -1), TOKENS[ends]], 1)
     with torch.no_grad():
-        logits = model(texts).logits[:, len(context) - 1 :, WORDS]
+        logits = model(texts).logits[:, len(context) - 1 :, TOKENS]
     return [logits[:: V ** (depth - level), level] for level in range(depth + 1)]
 
 
 class Proposal(NamedTuple):
-    """Drafts of a batch: tokens [B, N], their law [B, N, V] if sampled, target rows [B, N+1, V]."""
+    """Drafts of a batch: tokens [B, N], `probs` [B, N, V] if sampled, target logits [B, N+1, V]."""
 
     tokens: Tensor
     probs: Tensor | None
@@ -136,7 +136,7 @@ def chains(
 
 
 def trees(pair: Pair, node: Tensor, depth: int) -> Proposal:
-    """The draft's two favourites after the root, and its two after the first of them."""
+    """Return trees of the draft's top two tokens after the root and after the first child."""
     first = pair.draft[depth][node].topk(2).indices
     below = node[:, None] * V + first
     second = pair.draft[depth + 1][below[:, 0]].topk(2).indices
@@ -158,7 +158,7 @@ def propose(
 def emit(
     verifier: Verifier, made: Proposal, tree: bool, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    """What each draft's verdict emits, [B, N+1], and how many tokens of it count, [B]."""
+    """Return the tokens that each verdict emits [B, N+1], and their number [B]."""
 
     def judge(tokens: Tensor, logits: Tensor, *probs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         draft = Draft.chain(tokens, *probs)
@@ -176,7 +176,7 @@ def emit(
 def first_two(
     rule: Rule, pair: Pair, count: int, generator: torch.Generator
 ) -> tuple[Tensor, float]:
-    """How often each pair of first tokens came out, [V * V], and the mean tokens of a round."""
+    """Return the counts of each pair of first tokens [V * V], and the mean tokens of a round."""
     verifier, tree = build_verifier(rule.verify, SAMPLING), rule.drafts == "tree"
     made = propose(rule.drafts, pair, torch.zeros(count, dtype=torch.long), 0, generator)
     emitted, lengths = emit(verifier, made, tree, generator)
@@ -189,12 +189,12 @@ def first_two(
 
 
 def distance(probs: Floats, counts: Floats) -> Floats:
-    """Total variation between `probs` [C] and the frequencies of `counts` [..., C]."""
+    """Return the total variation between `probs` [C] and the frequencies of `counts` [..., C]."""
     return np.abs(counts / counts.sum(-1, keepdims=True) - probs).sum(-1) / 2
 
 
 def measure(rule: Rule, pair: Pair, draws: int, seed: int) -> dict[str, Any]:
-    """One rule in one context: its distance, the floor's mean and upper end, and an interval."""
+    """Return the distance of one rule in one context, its interval, and the floor."""
     generator, rng = torch.Generator().manual_seed(seed), np.random.default_rng(seed)
     parts = [first_two(rule, pair, CHUNK, generator) for _ in range(max(draws // CHUNK, 1))]
     counts = torch.stack([part[0] for part in parts]).sum(0).double().numpy()

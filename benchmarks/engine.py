@@ -1,13 +1,13 @@
-"""The graph engine against the limit of the memory; prints one JSON line.
+"""Measure the graph engine against the memory bandwidth; print one JSON line.
 
     python benchmarks/engine.py [--check] [--target llama-8b] [--draft llama-1b] [--k 15]
     torchrun --nproc-per-node=2 benchmarks/engine.py --tp 2 --target llama-70b --draft none
 
 Random weights in public shapes, bf16, batch 1. `--check` first compares the engine's ids with the
 eager engine's on this device: token for token on tiny fp32 models, up to the first divergence and
-its margin in bf16. Times are medians of single replays, bracketed by device events. With `--tp` the
-ranks share the target, and shares of the bandwidth are each card's own. `--no-row-invariance` says
-what the target's step takes when its bits may differ from those of the same token in a draft.
+its margin in bf16. Times are medians of single replays between device events. With `--tp` the ranks
+share the target, and shares of the bandwidth are per GPU. `--no-row-invariance` measures the
+target's step without the guarantee that it has the same bits as in a verification.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class Bench:
         return milliseconds(program, self.model.device)
 
     def share(self, ms: float, bandwidth: float) -> float:
-        """Of the read bandwidth, when all weights are read in `ms`."""
+        """Return the share of the read bandwidth if all weights are read in `ms`."""
         return self.bytes / (ms / 1000) / bandwidth
 
 
 def draft_figures(draft: Bench, k: int, bandwidth: float) -> dict[str, float]:
-    """A step of the draft model, and a whole draft against as many steps."""
+    """Return the times of a step of the draft model and of a whole draft."""
     step = draft.step_ms(1)
     drafting = draft.model.drafting(k, GREEDY)
 
@@ -82,7 +82,7 @@ def draft_figures(draft: Bench, k: int, bandwidth: float) -> dict[str, float]:
 
 
 def verdict_ms(target: GraphTarget, k: int, device: torch.device) -> float:
-    """FLy's window and gate alone, on a view that is there."""
+    """Return the time of FLy's verdict, window and gate, on an existing view."""
     own, judge = target.prepare(FlyVerifier(), k, GREEDY)
     own.prefill(TEXT)
     chain = Draft.chain(torch.zeros(k, dtype=torch.long, device=device))
@@ -91,7 +91,7 @@ def verdict_ms(target: GraphTarget, k: int, device: torch.device) -> float:
 
 
 def round_over_parts(spd: Generation) -> float:
-    """A round's whole time over the device's time for its draft and its verification."""
+    """Return the time of a round ÷ the device time of its draft and verification."""
     rounds = spd.rounds[1:]
     inner = sum(r.draft_s + r.verify_s for r in rounds)
     return 1 + sum(r.other_s for r in rounds) / inner
@@ -136,7 +136,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--target", default="llama-8b")
-    parser.add_argument("--draft", default="llama-1b", help="none for the target alone")
+    parser.add_argument("--draft", default="llama-1b", help="none for only the target")
     parser.add_argument("--k", type=int, default=15)
     parser.add_argument("--new-tokens", type=int, default=128)
     parser.add_argument("--row-invariance", action=argparse.BooleanOptionalAction, default=True)
@@ -144,7 +144,7 @@ def main() -> int:
     options = parser.parse_args()
     device = resolve_device("auto")
     if device.type != "cuda":
-        parser.error("this machine has no CUDA card, which is what this script measures")
+        parser.error("this benchmark needs a CUDA GPU, and this machine has none")
     join(device)
     line: dict[str, Any] = {"benchmark": "engine", **machine(device), **vars(options)}
     passed = True

@@ -1,12 +1,11 @@
-"""Where should the lookup inside a draft model run? Prints one JSON line.
+"""Compare prompt lookup inside a draft model on the host and on the device; print one JSON line.
 
     python benchmarks/lookup.py [--draft llama-1b] [--context 1024]
 
-A draft model that is sped up by prompt lookup (`draft/nested.py`) reads a guess and its own tokens
-in each pass, and somebody must look the guess up. On the host that is a dictionary and one wait for
-the device a pass, which is needed anyway to know when the draft is long enough. On the device it is
-a search of the text inside the captured pass, with the same wait. Both draft the same text here, so
-the quotient is the answer.
+A draft model with prompt lookup (`draft/nested.py`) scores guessed tokens in each of its passes. On
+the host, lookup is a dictionary and one wait for the device per pass, which is needed anyway to
+know when the draft is long enough. On the device, it is a search of the text inside the captured
+pass, with the same wait. Both draft the same tokens, so the ratio of their times decides.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ LONGEST, SHORTEST, GUESS = 4, 1, 6
 
 
 class DeviceLookup:
-    """The text on the device, and a pass that looks up, reads, compares and appends."""
+    """The text on the device, and a pass that looks up, scores, compares and appends."""
 
     def __init__(self, model: GraphModel) -> None:
         self._model = model
         self.text = torch.zeros(model.slots + GUESS + 1, dtype=torch.long, device=model.device)
         self.length = torch.zeros(1, dtype=torch.long, device=model.device)
-        self._place = torch.arange(len(self.text), device=model.device)
-        self._ahead = torch.arange(GUESS + 1, device=model.device)
+        self._index = torch.arange(len(self.text), device=model.device)
+        self._offsets = torch.arange(GUESS + 1, device=model.device)
         self.start([1, 2, 3, 4, 5])
         self.program = capture(self._pass, model.device)
 
@@ -46,16 +45,16 @@ class DeviceLookup:
         self.length.fill_(len(context))
 
     def follow(self) -> tuple[Tensor, Tensor]:
-        """The ids after the last earlier occurrence of the text's end, and how many are real."""
+        """Return the ids after the last earlier occurrence of the text's end, and their number."""
         start = torch.zeros_like(self.length)
         for n in range(SHORTEST, LONGEST + 1):  # a longer match overrides a shorter one
-            same = (self._place >= n) & (self._place < self.length)
+            same = (self._index >= n) & (self._index < self.length)
             for back in range(1, n + 1):
                 same &= self.text.roll(back) == self.text[self.length - back]
-            last = torch.where(same, self._place, 0).max()
+            last = torch.where(same, self._index, 0).max()
             start = torch.where(last > 0, last, start)
         found = (self.length - start).clamp(max=GUESS) * (start > 0)
-        return self.text[start + self._ahead[:GUESS]], found
+        return self.text[start + self._offsets[:GUESS]], found
 
     def _pass(self) -> Tensor:
         guess, found = self.follow()
@@ -64,9 +63,9 @@ class DeviceLookup:
         inbox[1:2] = self.text[self.length - 1]
         inbox[2 : 2 + GUESS] = guess
         choice = self._model.read_inbox(GUESS + 1).statistics.choice
-        right = (choice[:GUESS] == guess) & (self._ahead[:GUESS] < found)
+        right = (choice[:GUESS] == guess) & (self._offsets[:GUESS] < found)
         kept = right.long().cumprod(0).sum() + 1
-        self.text.index_copy_(0, self.length + self._ahead, choice)
+        self.text.index_copy_(0, self.length + self._offsets, choice)
         self.length += kept
         return kept
 
@@ -87,8 +86,8 @@ def main() -> int:
     device = resolve_device("auto")
     whole = model_of(options.draft, device)
     model = GraphModel(whole, whole.config.vocab_size, options.context + 256)
-    words = torch.randint(10, 250, (60,), generator=torch.Generator().manual_seed(0)).tolist()
-    context = (words * (options.context // 60 + 1))[: options.context]
+    phrase = torch.randint(10, 250, (60,), generator=torch.Generator().manual_seed(0)).tolist()
+    context = (phrase * (options.context // 60 + 1))[: options.context]
     host = NestedDrafter(
         DraftSetup(device, options.k, GREEDY, model),
         ngram_max=LONGEST,

@@ -1,4 +1,4 @@
-"""What the benchmark scripts share: the machine, times of launches, models by name or path."""
+"""Helpers of the benchmarks: the machine, times of calls, models by name or path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from flybench.metrics.stats import Interval, bootstrap
 
 
 def machine(device: torch.device) -> dict[str, str]:
-    """What a figure is worthless without."""
+    """Return the device and the versions that figures depend on."""
     return {
         "device": device_name(device),
         "torch": torch.__version__,
@@ -30,22 +30,22 @@ def machine(device: torch.device) -> dict[str, str]:
 
 
 def milliseconds(work: Callable[[], Any], device: torch.device, repeats: int = 30) -> float:
-    """Median time of a call of `work`, on the harness's own clock."""
+    """Return the median time of a call of `work`, on the harness's clock."""
     effort = Effort(warmup=1, least=repeats, most=repeats, seconds=0, rounds=0)
     return 1000 * time_calls(work, Clock(device), effort).median_s
 
 
 def mean_ratio(above: ArrayLike, below: ArrayLike) -> tuple[float, Interval | None]:
-    """The geometric mean of paired ratios above ÷ below [n], and its interval over the pairs."""
+    """Return the geometric mean of paired ratios above ÷ below [n], and its interval."""
     gains = np.log(above) - np.log(below)
     ends = bootstrap(lambda gain, n: np.exp(gain / n), gains, np.ones(len(gains)))
     return float(np.exp(gains.mean())), ends
 
 
 def model_of(name: str, device: torch.device, ranks: int = 1) -> transformers.PreTrainedModel:
-    """A shape with random weights, in bf16 on CUDA and fp32 elsewhere, or a model by its path.
+    """Return random weights of a shape, in bf16 on CUDA and fp32 elsewhere, or a model by its path.
 
-    Of several `ranks` under torchrun, each gets its part.
+    With several `ranks` under torchrun, each rank gets its part.
     """
     if name in SHAPES:
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32

@@ -1,14 +1,14 @@
-"""This engine against transformers' own ways to generate, in one process; prints one JSON line.
+"""Compare flybench with transformers' `generate` in one process; print one JSON line.
 
     python benchmarks/peers.py --target llama-8b [--draft llama-1b] [--new-tokens 128]
     python benchmarks/peers.py --target T.gguf --draft D.gguf --prompts prompts.jsonl --k 15
 
-Models are shapes of `flybench/engine/loading/shapes.py` with random weights, or paths, in the type
-that they have (a GGUF file's is bf16 on a GPU). Peers: `generate` (dynamic cache; `--compiled` adds
-a static cache with compiled decoding), assisted generation (the same draft, k constant tokens, no
-stop on low confidence) and its prompt lookup. Ours: AR, SPD and lookup. Every way answers the same
-prompts, greedily; ratios of seconds per token are paired over the prompts, with 95 % bootstrap
-intervals. `benchmarks/prompts.py` writes prompts of a task.
+Models are shapes of `flybench/engine/loading/shapes.py` with random weights, or paths, in their own
+dtype (a GGUF file is loaded as bf16 on a GPU). Transformers' ways are `generate` (dynamic cache;
+`--compiled` adds a static cache with compiled decoding), assisted generation (the same draft model,
+k constant tokens, no stop on low confidence) and prompt lookup. flybench's ways are AR, SPD and
+lookup. Every way answers the same prompts greedily. Ratios of seconds per token are paired over the
+prompts, with 95 % bootstrap intervals. `benchmarks/prompts.py` writes the prompts of a task.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ WAYS = sorted({way for pair in AGAINST for way in pair})
 
 
 def prompts_of(options: argparse.Namespace) -> tuple[list[list[int]], list[int]]:
-    """Prompts as ids, and the ids that end an answer."""
+    """Return prompts as ids, and the ids that end an answer."""
     if options.prompts is None:
         generator = torch.Generator().manual_seed(0)
         length = (options.samples, options.prompt_tokens)
@@ -61,11 +61,11 @@ def prompts_of(options: argparse.Namespace) -> tuple[list[list[int]], list[int]]
 
 
 def theirs(model: PreTrainedModel, eos: Sequence[int], new_tokens: int, **how: Any) -> Answer:
-    """`generate` with `how`."""
+    """Return `generate` with the options `how`."""
 
     def answer(ids: list[int]) -> list[int]:
         prompt = torch.tensor([ids], device=model.device)
-        # An id that never comes keeps a model with random weights going.
+        # An id outside the vocabulary keeps a model with random weights from stopping.
         ends = list(eos) or [model.config.vocab_size + 1]
         output = model.generate(  # type: ignore[operator]
             prompt,
@@ -90,7 +90,7 @@ def ours(
     longest: int,
     engine: EngineConfig,
 ) -> dict[str, Answer]:
-    """The methods on `engine`."""
+    """Return the methods on `engine`."""
     models = [target, *([] if draft is None else [draft])]
     vocab = min(model.config.vocab_size for model in models)
     slots = longest + new_tokens + max(method.k for method in methods.values()) + 1
@@ -107,7 +107,7 @@ def ours(
 def time_ways(
     ways: dict[str, Answer], prompts: list[list[int]], device: torch.device
 ) -> dict[str, Measured]:
-    """Every way answers each prompt in turn, after one answer that is not counted."""
+    """Time every way on each prompt in turn, after one warm-up answer."""
     clock = Clock(device)
     for answer in ways.values():
         answer(prompts[0])
@@ -120,9 +120,9 @@ def time_ways(
     return measured
 
 
-def compare(ahead: Measured, behind: Measured) -> dict[str, Any]:
-    """How many times faster `ahead` is: in tokens per second, and in seconds to an answer."""
-    columns = [[pair[i] for pair in way] for way in (ahead, behind) for i in (0, 1)]
+def compare(way: Measured, peer: Measured) -> dict[str, Any]:
+    """Return the speed-up of `way` over `peer`, in tokens per second and to an answer."""
+    columns = [[pair[i] for pair in each] for each in (way, peer) for i in (0, 1)]
     n, t, n_peer, t_peer = (sum(column) for column in columns)
     rate = bootstrap(lambda n, t, m, s: (n / t) / (m / s), *columns)
     answer = bootstrap(lambda t, s: s / t, columns[1], columns[3])
@@ -135,7 +135,7 @@ def compare(ahead: Measured, behind: Measured) -> dict[str, Any]:
 
 
 def measure(options: argparse.Namespace, device: torch.device) -> dict[str, Any]:
-    """Every way on the same prompts."""
+    """Measure every way on the same prompts."""
     bandwidth = read_bandwidth(device)
     target = model_of(options.target, device)
     draft = None if options.draft is None else model_of(options.draft, device)
@@ -159,7 +159,7 @@ def measure(options: argparse.Namespace, device: torch.device) -> dict[str, Any]
     peers = {name: way for name, way in peers.items() if name in chosen}
     methods = {name: method for name, method in methods.items() if name in chosen}
     found = {}
-    # Our engines rewire the models that they are given.
+    # flybench's engines modify the models in place.
     if device.type == "cuda":
         found, peers = time_ways(peers, prompts, device), {}
     else:
@@ -192,7 +192,9 @@ def main() -> int:
     parser.add_argument("--prompt-tokens", type=int, default=128)
     parser.add_argument("--new-tokens", type=int, default=128)
     parser.add_argument("--k", type=int, default=15)
-    parser.add_argument("--ways", nargs="+", choices=WAYS, help="those to time beside AR")
+    parser.add_argument(
+        "--ways", nargs="+", choices=WAYS, help="the ways to time, in addition to AR"
+    )
     parser.add_argument("--compiled", action="store_true")
     parser.add_argument("--row-invariance", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--device", default="auto")

@@ -1,8 +1,8 @@
-"""Writes a task's prompts as token ids, for benchmarks on machines without Hydra or lm-eval.
+"""Write a task's prompts as token ids, for benchmarks on machines without Hydra or lm-eval.
 
     python benchmarks/prompts.py model=qwen25_coder task=humaneval limit=32 > prompts.jsonl
 
-One JSON object a line: sample, ids, eos. Arguments are those of `flybench run`.
+One JSON object per line: sample, ids, eos. Arguments are those of `flybench run`.
 """
 
 from __future__ import annotations

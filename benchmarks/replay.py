@@ -1,9 +1,11 @@
-"""How long a replay of a grid takes: `python benchmarks/replay.py [RUN] [--samples 200]`.
+"""Time the replay of a grid; print one JSON line.
 
-Without a run it makes up one of so many answers of 300 tokens, whose drafts of 15 are right four
-times out of five where the target is sure and every other time where it is not. The grid has six θ,
-four windows and three K. Reading the traces counts. Prints one JSON line; on a busy machine
-`cpu_seconds`, of all threads, say more than `seconds`.
+    python benchmarks/replay.py [RUN] [--samples 200]
+
+Without a run, a synthetic one is made, with answers of 300 tokens and drafts of 15. Drafted tokens
+match with a probability of 0.8 where the target's entropy is low, and 0.5 elsewhere. The grid has
+six θ, four windows and three K. The time includes reading the traces. On a busy machine, prefer
+`cpu_seconds`, the sum over all threads, to `seconds`.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from flybench.records.traces import write_traces
 from flybench.run.provenance import write_config
 from flybench.verify.base import match_outcomes
 
-TOKENS, WORDS = 300, 50_000
+TOKENS, VOCAB_SIZE = 300, 50_000
 GRID = (
     "method.verify.theta=0.05,0.1,0.2,0.3,0.5,0.8",
     "method.verify.window=1,2,3,4",
@@ -40,12 +42,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", nargs="?", type=Path)
     parser.add_argument("--samples", type=int, default=200)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     torch.set_num_threads(1)  # tensors this small gain nothing from a second one
     with tempfile.TemporaryDirectory() as scratch:
-        folder = RunFolder(asked.run or Path(scratch))
-        if asked.run is None:
-            make_run(folder, asked.samples)
+        folder = RunFolder(options.run or Path(scratch))
+        if options.run is None:
+            make_run(folder, options.samples)
         methods, _ = grid(recorded_config(folder).method, GRID)
         start, worked = time.perf_counter(), time.process_time()
         table = replay([folder], methods)
@@ -64,11 +66,13 @@ def main() -> None:
 
 
 def make_run(folder: RunFolder, samples: int) -> None:
-    """Write a run of made-up answers with their traces."""
+    """Write a run of synthetic answers with their traces."""
     (config,) = cells(parse_request(["model=random", "method=spd", "method.k=15"]))
     rng = np.random.default_rng(0)
     facts = {"model": "random", "task": "demo", "device": "none", "engine": "none"}
-    folder.write_json("provenance.json", {**facts, "retention_margin": 0.01, "vocab_size": WORDS})
+    folder.write_json(
+        "provenance.json", {**facts, "retention_margin": 0.01, "vocab_size": VOCAB_SIZE}
+    )
     write_config(folder, config)
     for number in range(samples):
         record = make_record(f"made-up-{number}", config, rng)
@@ -77,7 +81,7 @@ def make_run(folder: RunFolder, samples: int) -> None:
 
 
 def make_record(sample_id: str, config: RunConfig, rng: np.random.Generator) -> Record:
-    """An answer whose rounds end at the first mismatch, as the exact rule has it."""
+    """Return an answer whose rounds end at the first mismatch, as with the exact rule."""
     rounds: list[Round] = []
     traces: list[RowTrace] = []
     kept, k = 0, config.method.k
@@ -92,8 +96,8 @@ def make_record(sample_id: str, config: RunConfig, rng: np.random.Generator) -> 
         emitted = min(accepted + 1, TOKENS - kept)
         codes = "".join(OUTCOME_CODES[outcome] for outcome in outcomes)
         rounds.append(Round(k, min(accepted, emitted), 0, emitted, codes, 0.0, 0.0, 0.0))
-        choices = rng.integers(0, WORDS, k + 1)
-        tokens = [*np.where(match, choices[:k], (choices[:k] + 1) % WORDS), -1]
+        choices = rng.integers(0, VOCAB_SIZE, k + 1)
+        tokens = [*np.where(match, choices[:k], (choices[:k] + 1) % VOCAB_SIZE), -1]
         for token, choice, nats in zip(tokens, choices, entropy, strict=True):
             top3 = min(float(nats), 1.0)
             traces.append(RowTrace(float(token), float(choice), float(nats), top3, 0.5, 0.9, 0.8))

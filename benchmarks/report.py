@@ -1,10 +1,10 @@
-"""How long does a large report take, and how does its page feel? Prints one JSON line.
+"""Time a large report and its page in a browser; print one JSON line.
 
     python benchmarks/report.py [--runs 10] [--samples 1319] [--tokens 300]
 
-Writes made-up runs of that size, reports them in a process of its own, and opens the page in a
-headless Chromium: the time to its first paint, and from a key to the opened sample (the median and
-the longest of twenty, all over the list). Times hang on the machine; close what else it does.
+Write synthetic runs of that size, report them in a separate process, and open the page in a
+headless Chromium. Measured are the time to the first paint, and the time from a key press to the
+opened sample (median and maximum of twenty across the list). Run it on an idle machine.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def written(paths: list[Path], out: Path) -> dict[str, float]:
-    """Seconds and peak memory of the report, and the size of its page."""
+    """Return the seconds and peak memory of the report, and the size of its page."""
     command = [sys.executable, "-m", "flybench", "report", *map(str, paths), "--out", str(out)]
     start = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -56,7 +56,7 @@ def written(paths: list[Path], out: Path) -> dict[str, float]:
 
 
 def opened(index: Path) -> dict[str, float]:
-    """Milliseconds in the browser; nothing where there is none."""
+    """Return milliseconds in the browser; empty without Chromium."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         return {}
@@ -81,7 +81,7 @@ def opened(index: Path) -> dict[str, float]:
 
 
 def _open(page: Any) -> float:
-    """From Enter to the focused first token of a sample some pages further down."""
+    """Return the time from Enter to the focused first token of a sample further down the list."""
     page.focus("#inspector-list")
     for _ in range(7):
         page.keyboard.press("PageDown")

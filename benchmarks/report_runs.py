@@ -1,7 +1,7 @@
-"""Runs made up at the size of a paper's, for `benchmarks/report.py`: what a report must bear.
+"""Synthetic runs of the size of a paper's, for `benchmarks/report.py`.
 
-Every sample has AR's answer, the same in all runs as a sweep leaves it, and the method's, which
-parts from it at some place and is new from there on, the worst case for compression.
+Every sample has AR's answer, which is the same in all runs, as in a sweep. The method's answer
+diverges from it at a random token and is random from there on, the worst case for compression.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WEIGHTS = [1 / (rank + 3) for rank in range(VOCABULARY)]
 
 
 def write_runs(out: Path, runs: int, samples: int, tokens: int) -> list[Path]:
-    """`runs` folders of `samples` samples with answers of about `tokens` tokens each."""
+    """Write `runs` folders of `samples` samples, with answers of about `tokens` tokens each."""
     plain = [_plain(number, tokens) for number in range(samples)]
     ar = [_line(number, "ar", *parts) for number, parts in enumerate(plain)]
     paths = []

@@ -2,9 +2,9 @@
 
     python benchmarks/skinny_matmul.py [--shape qwen2.5-0.5b] [--threads N] [--repeats 15]
 
-Passes of random fp32 weights by the number of their rows, with every linear layer as PyTorch has it
-and in blocks (`flybench/engine/eager/skinny_matmul.py`), in turn: plain ÷ blocks for each number,
-above 1 where blocks are faster, with its interval over pairs.
+Passes of a model with random fp32 weights are timed for each number of rows, alternating between
+PyTorch's linear layers and layers in blocks (`flybench/engine/eager/skinny_matmul.py`). The ratio
+is plain ÷ blocks, above 1 if blocks are faster, with its interval over pairs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ROWS = (1, 2, 3, 4, 5, 9, 15, 16, 24, 32, 48, 64, 128)
 
 
 def pass_s(model: EagerModel, rows: int, blocks: bool) -> float:
-    """Seconds of a pass of `rows` tokens after `CONTEXT` others."""
+    """Return the seconds of a pass of `rows` tokens after a context of `CONTEXT` tokens."""
     skinny_matmul.supported_row_counts = lambda: range(1, 1 << 20) if blocks else range(0)  # type: ignore[assignment]
     start = time.perf_counter()
     model.extend(torch.arange(5, 5 + rows), rows=rows)
@@ -39,7 +39,7 @@ def pass_s(model: EagerModel, rows: int, blocks: bool) -> float:
 
 
 def compared(model: EagerModel, rows: int, repeats: int) -> list[float]:
-    """The geometric mean of the pairs' ratios, and the ends of its interval."""
+    """Return the geometric mean of the pairs' ratios, and the ends of its interval."""
     pairs = [[pass_s(model, rows, blocks) for blocks in (False, True)] for _ in range(repeats + 1)]
     mean, ends = mean_ratio(*np.array(pairs[1:]).T)  # the first one warms up
     return [mean, *(ends or ())]
@@ -54,7 +54,7 @@ def main() -> int:
     torch.set_num_threads(options.threads)
     config = shape_config(options.shape)
     model = EagerModel(random_weights(config, torch.float32, CPU), config.vocab_size)
-    model.prefill([7 * place % 300 for place in range(CONTEXT)])
+    model.prefill([7 * index % 300 for index in range(CONTEXT)])
     ratios = {rows: compared(model, rows, options.repeats) for rows in ROWS}
     print(json.dumps({"benchmark": "thin", **machine(CPU), **vars(options), "ratios": ratios}))
     return 0

@@ -1,11 +1,11 @@
-"""What do idle threads that soon fall asleep cost a CPU model, and what do they save?
+"""Measure the effect of a short OpenMP spin on CPU models; print one JSON line.
 
     python benchmarks/spin.py [--shape qwen2.5-0.5b] [--threads N] [--blocks 8] [--fp32]
 
-`flybench` sets GOMP_SPINCOUNT=1000, after which OpenMP's idle threads sleep. Here each block times
-steps of one token by random weights in processes of their own: with that and with OpenMP's own
-waiting, by one program alone and by two on the same cores. Prints one JSON line: the medians in
-milliseconds, and own ÷ short spin (above 1 the short spin is faster) with its interval over blocks.
+flybench sets GOMP_SPINCOUNT=1000, after which OpenMP's idle threads sleep. Each block times steps
+of one token in separate processes, with that setting and with OpenMP's default, for one program and
+for two at once on the same cores. The line has the medians in milliseconds, and the ratio default ÷
+short spin (above 1 if the short spin is faster) with its interval over blocks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WAYS: list[dict[str, str]] = [{}, {"GOMP_SPINCOUNT": "1000"}]
 
 
 def step(shape: str, threads: int, fp32: bool) -> float:
-    """Milliseconds of a step, once another program that was started with this one is ready too."""
+    """Return the milliseconds of a step, after all programs of the block are ready."""
     torch.set_num_threads(threads)
     config = shape_config(shape)
     model = random_weights(config, torch.float32 if fp32 else torch.bfloat16, CPU)
@@ -46,9 +46,9 @@ def step(shape: str, threads: int, fp32: bool) -> float:
     return milliseconds(once, CPU)
 
 
-def together(programs: int, spin: dict[str, str], words: list[str]) -> float:
-    """The mean of the steps of `programs` that run at once."""
-    command = [sys.executable, __file__, "--step", *words]
+def together(programs: int, spin: dict[str, str], arguments: list[str]) -> float:
+    """Return the mean time of a step over `programs` that run at once."""
+    command = [sys.executable, __file__, "--step", *arguments]
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("GOMP_", "OMP_"))}
     running = [
         subprocess.Popen(
@@ -74,12 +74,12 @@ def together(programs: int, spin: dict[str, str], words: list[str]) -> float:
     return sum(answers) / programs
 
 
-def compared(programs: int, blocks: int, words: list[str]) -> dict[str, object]:
-    """The two ways to wait, in turn, each first in every other block."""
+def compared(programs: int, blocks: int, arguments: list[str]) -> dict[str, object]:
+    """Compare the two settings, each of which comes first in every other block."""
     times = np.empty((blocks, 2))
     for block in range(blocks):
         for way in (0, 1) if block % 2 else (1, 0):
-            times[block, way] = together(programs, WAYS[way], words)
+            times[block, way] = together(programs, WAYS[way], arguments)
     own_over_short, interval = mean_ratio(*times.T)
     return {
         "own_ms": float(np.median(times[:, 0])),
@@ -100,12 +100,12 @@ def main() -> int:
     if options.step:
         print(step(options.shape, options.threads, options.fp32))
         return 0
-    words = ["--shape", options.shape, "--threads", str(options.threads)]
-    words += ["--fp32"] if options.fp32 else []
+    arguments = ["--shape", options.shape, "--threads", str(options.threads)]
+    arguments += ["--fp32"] if options.fp32 else []
     asked = {name: vars(options)[name] for name in ("shape", "threads", "blocks", "fp32")}
     line = {"benchmark": "spin", **machine(CPU), **asked}
     for name, programs in (("alone", 1), ("two_at_once", 2)):
-        line[name] = compared(programs, options.blocks, words)
+        line[name] = compared(programs, options.blocks, arguments)
     print(json.dumps(line))
     return 0
 

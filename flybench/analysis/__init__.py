@@ -1,1 +1,1 @@
-"""Questions asked of finished runs: compare two, show an answer, cost, replay, tune, estimate."""
+"""Analyses of runs: comparison, inspection, latency, replay, tuning and estimates."""

@@ -1,6 +1,7 @@
-"""`flybench run|tune --dry-run`: the cells that would run, a line each, without a weight loaded.
+"""`flybench run|tune --dry-run`: print one line for each cell that would run, and load no weights.
 
-Data and tokenizers are read where the machine could run the cell, since they decide its folder.
+The data and tokenizers of cells that this machine can run are read, since the folder depends on
+them.
 """
 
 from __future__ import annotations
@@ -22,41 +23,41 @@ from flybench.text import NONE, aligned
 
 GB = 1e9
 TITLES = (
-    *("model", "method", "settings", "task", "samples there", "weights", "caches"),
+    *("model", "method", "settings", "task", "samples done", "weights", "caches"),
     *("time", "time from", "folder"),
 )
 
 
-class Shown(NamedTuple):
-    """A line of the table, and the bytes that its cell takes, None if unknown."""
+class DryRunRow(NamedTuple):
+    """A row of the table, and the memory of the cell in bytes, None if unknown."""
 
     cells: tuple[str, ...]
     memory: int | None
 
 
 def dry_run(configs: Sequence[RunConfig]) -> None:
-    """Print the table of `configs`, and below it why some cannot run here."""
+    """Print a table of `configs`, and the reasons why some of them cannot run here."""
     plans = make_plans(configs)
-    sound = {number: plan for number, plan in enumerate(plans) if isinstance(plan, Plan)}
-    times = estimates(sound)
+    valid = {number: plan for number, plan in enumerate(plans) if isinstance(plan, Plan)}
+    times = estimates(valid)
     reasons = list(dict.fromkeys(explain(plan) for plan in plans if isinstance(plan, Exception)))
-    lines = [
-        _line(config, plan, times.get(number), reasons)
+    rows = [
+        _row(config, plan, times.get(number), reasons)
         for number, (config, plan) in enumerate(zip(configs, plans, strict=True))
     ]
-    print(aligned([TITLES, *(line.cells for line in lines)], left=len(TITLES)))
+    print(aligned([TITLES, *(row.cells for row in rows)], left=len(TITLES)))
     for number, reason in enumerate(reasons, 1):
-        print(f"  not here [{number}]: {reason}")
-    print(_total(lines, list(times.values())))
+        print(f"  cannot run here [{number}]: {reason}")
+    print(_total(rows, list(times.values())))
     used = {estimate.source for estimate in times.values()}
     for source, meaning in SOURCES.items():
         if source in used:
             print(f"  {source}: {meaning}.")
 
 
-def _line(
+def _row(
     config: RunConfig, plan: Plan | Exception, estimate: Estimate | None, reasons: Sequence[str]
-) -> Shown:
+) -> DryRunRow:
     model, method = config.model, config.method
     target, drafter = _sizes(config)
     parts = [target.weights, *([] if drafter is None else [drafter.weights])]
@@ -69,30 +70,30 @@ def _line(
         seconds = estimate.seconds
         time = (NONE if seconds is None else tqdm.format_interval(seconds), estimate.source)
     if isinstance(plan, Exception):
-        place = f"not here [{reasons.index(explain(plan)) + 1}]"
+        folder = f"cannot run here [{reasons.index(explain(plan)) + 1}]"
     else:
-        place = str(plan.folder.path)
-    return Shown(
+        folder = str(plan.folder.path)
+    return DryRunRow(
         (
             *(model.name, method.name, f"{method.settings} {config.sampling.name}".strip()),
-            *(config.task.name, _there(plan)),
+            *(config.task.name, _done(plan)),
             *(f"{' + '.join(map(_gigabytes, parts))} GB", f"{_gigabytes(caches)} GB"),
-            *(*time, place),
+            *(*time, folder),
         ),
         None if None in known else sum(each or 0 for each in known),
     )
 
 
 def _sizes(config: RunConfig) -> tuple[Sizes, Sizes | None]:
-    """The target and what drafts for it, if anything."""
+    """Return the sizes of the target and of its drafter, if that is a model."""
     model, method, engine = config.model, config.method, config.engine
 
     def known(size: Any, of: Any) -> Sizes:
         try:
-            found: Sizes = size(of, engine)
-        except FlybenchError:  # the folder's place says what cannot be found
-            found = Sizes(None, None)
-        return found
+            sizes: Sizes = size(of, engine)
+        except FlybenchError:  # the column of the folder has the reason
+            sizes = Sizes(None, None)
+        return sizes
 
     target = known(target_sizes, model.target)
     if method.needs_head:
@@ -100,7 +101,7 @@ def _sizes(config: RunConfig) -> tuple[Sizes, Sizes | None]:
     return target, known(draft_sizes, model) if method.needs_draft_model else None
 
 
-def _there(plan: Plan | Exception) -> str:
+def _done(plan: Plan | Exception) -> str:
     if isinstance(plan, Exception):
         return "?"
     try:
@@ -114,12 +115,12 @@ def _gigabytes(size: int | None) -> str:
     return "?" if size is None else f"{size / GB:.3g}"
 
 
-def _total(lines: Sequence[Shown], times: Sequence[Estimate]) -> str:
+def _total(rows: Sequence[DryRunRow], times: Sequence[Estimate]) -> str:
     known = [each.seconds for each in times if each.seconds is not None]
-    told = tqdm.format_interval(sum(known)) if known else "unknown"
-    if known and len(known) < len(lines):
-        told += f" for the {len(known)} whose time is known"
-    sizes = [line.memory for line in lines if line.memory is not None]
+    total = tqdm.format_interval(sum(known)) if known else "unknown"
+    if known and len(known) < len(rows):
+        total += f" for the {len(known)} whose time is known"
+    sizes = [row.memory for row in rows if row.memory is not None]
     most = f"{_gigabytes(max(sizes))} GB" if sizes else "unknown"
-    runs = count(len(lines), "run")
-    return f"{runs}; time to decode: {told}; weights and caches of the largest: {most}"
+    runs = count(len(rows), "run")
+    return f"{runs}; time to decode: {total}; weights and caches of the largest: {most}"

@@ -1,7 +1,7 @@
-"""How long the cells of a sweep will take to decode, from what was measured before.
+"""Estimates of the decoding time of a sweep's cells, from earlier measurements.
 
-Loading and scoring come on top. Every estimate says what it rests on; without a measurement there
-is none.
+Loading and scoring are not included. Every estimate names its source, and a cell without a
+measurement has no estimate.
 """
 
 from __future__ import annotations
@@ -26,72 +26,75 @@ from flybench.run.plan import Plan
 from flybench.run.provenance import model_facts
 from flybench.run.runner import pending
 
-# From the best source to none.
+# From the most to the least reliable source.
 SOURCES = {
-    "nothing left": "every answer is there",
-    "own answers": "the mean of the answers that the cell has",
-    "other runs": "the mean of the same model, method, task and machine in the folder of results",
-    "AR's answers": "AR's mean, for a method that was not measured yet",
-    "latency": "answers of full length, at AR's cost of a step in the newest `flybench latency`",
-    "unknown": "nothing was measured here: limit=2 first, or `flybench latency`, would tell",
+    "nothing left": "every answer is recorded",
+    "own answers": "the mean of the answers that the cell has recorded",
+    "other runs": "the mean over runs of the same model, method, task and machine in `out`",
+    "AR's answers": "AR's mean, for a method without measurements",
+    "latency": "answers of maximum length, at AR's cost of a step in the newest `flybench latency`",
+    "unknown": "nothing was measured here: run with limit=2, or run `flybench latency`, first",
 }
 
 
 class Estimate(NamedTuple):
-    """Seconds of decoding, None if unknown, and the weakest of the sources that they rest on."""
+    """Seconds of decoding, None if unknown, and the least reliable of their sources."""
 
     seconds: float | None
     source: str
 
 
 def estimates(plans: Mapping[int, Plan]) -> dict[int, Estimate]:
-    """What each cell adds, by number; what cells side by side share is the first one's."""
+    """Return the estimate of each cell by number.
+
+    Answers that grouped cells share count for the first of them.
+    """
     history = History()
     return {
         number: history.cell(plans[number], methods)
         for group in groups(plans)
-        for number, methods in _ahead({n: plans[n] for n in group}).items()
+        for number, methods in _remaining({n: plans[n] for n in group}).items()
     }
 
 
-def _ahead(group: Mapping[int, Plan]) -> dict[int, Counter[MethodConfig]]:
-    """How many answers each cell of a group adds, by method."""
-    found: list[Counter[MethodConfig]] = [Counter() for _ in group]
+def _remaining(group: Mapping[int, Plan]) -> dict[int, Counter[MethodConfig]]:
+    """Return the number of remaining answers of each cell of a group, by method."""
+    counts: list[Counter[MethodConfig]] = [Counter() for _ in group]
     try:
         todo = pending(list(group.values()))
-    except FlybenchError:  # its own turn will say what is wrong with its records
+    except FlybenchError:  # the run reports damaged records
         todo = []
     for asked in todo:
         seen: set[MethodConfig] = set()
         for index, methods in asked.missing.items():
-            found[index].update(set(methods) - seen)
+            counts[index].update(set(methods) - seen)
             seen |= set(methods)
-    return dict(zip(group, found, strict=True))
+    return dict(zip(group, counts, strict=True))
 
 
 class History:
-    """What was measured before; every folder is read once."""
+    """Earlier measurements; every folder is read once."""
 
     def __init__(self) -> None:
         self._means = cache(_means)
 
-    def cell(self, plan: Plan, ahead: Counter[MethodConfig]) -> Estimate:
-        """So many answers of each method."""
-        each = {method: self.answer(plan, method) for method in ahead}
+    def cell(self, plan: Plan, remaining: Counter[MethodConfig]) -> Estimate:
+        """Return the estimate of the `remaining` number of answers of each method."""
+        each = {method: self.answer(plan, method) for method in remaining}
         sources = ["nothing left", *(source for _, source in each.values())]
         weakest = max(sources, key=list(SOURCES).index)
         if weakest == "unknown":
             return Estimate(None, weakest)
-        return Estimate(sum((each[m].seconds or 0) * n for m, n in ahead.items()), weakest)
+        return Estimate(sum((each[m].seconds or 0) * n for m, n in remaining.items()), weakest)
 
     def answer(self, plan: Plan, method: MethodConfig) -> Estimate:
-        """One answer of a method."""
+        """Return the estimate of one answer of a method."""
         own = self._means(plan.folder.path).get(method.name)
         if own is not None:
             return Estimate(own, "own answers")
         for name, source in ((method.name, "other runs"), (AR.name, "AR's answers")):
-            if found := self._elsewhere(plan, name):
-                return Estimate(mean(found), source)
+            if seconds := self._elsewhere(plan, name):
+                return Estimate(mean(seconds), source)
         step = _step(plan)
         if step is None:
             return Estimate(None, "unknown")
@@ -99,17 +102,17 @@ class History:
         return Estimate(step * longest, "latency")
 
     def _elsewhere(self, plan: Plan, method: str) -> list[float]:
-        """Mean seconds of an answer in each run like this one."""
-        wanted = _alike(model_facts(plan) | _asked(plan), method)
-        found = []
+        """Return the mean seconds of an answer in each comparable run."""
+        wanted = _conditions(model_facts(plan) | _asked(plan), method)
+        means = []
         for file in sorted(plan.folder.path.parent.glob("*/provenance.json")):
             try:
                 known = RunFolder(file.parent).provenance()
-                if _alike(known, method) == wanted:
-                    found.append(self._means(file.parent).get(method))
+                if _conditions(known, method) == wanted:
+                    means.append(self._means(file.parent).get(method))
             except (FlybenchError, KeyError):
-                continue  # one that nobody asked for
-        return [seconds for seconds in found if seconds is not None]
+                continue  # a damaged run is not an error here
+        return [seconds for seconds in means if seconds is not None]
 
 
 def _asked(plan: Plan) -> dict[str, Any]:
@@ -118,8 +121,8 @@ def _asked(plan: Plan) -> dict[str, Any]:
     return plain | {"data_sha256": plan.task.data_sha256}
 
 
-def _alike(known: dict[str, Any], method: str) -> list[Any]:
-    """What runs must have in common for one's time to be the other's; AR does not draft."""
+def _conditions(known: dict[str, Any], method: str) -> list[Any]:
+    """Return the facts on which the time of an answer depends; AR does not draft."""
     roles = ["target"] if method in BASELINES else ["target", "draft", "head"]
     files = [(known["models"][role] or {}).get("files") for role in roles]
     asked = [known["task_config"] | {"description": ""}, known["sampling"] | {"name": ""}]
@@ -127,7 +130,7 @@ def _alike(known: dict[str, Any], method: str) -> list[Any]:
 
 
 def _means(folder: Path) -> dict[str, float]:
-    """Mean seconds of an answer in a run's folder, by method."""
+    """Return the mean seconds of an answer in a run's folder, by method."""
     times: dict[str, list[float]] = {}
     try:
         for record in RunFolder(folder).records().values():
@@ -140,7 +143,7 @@ def _means(folder: Path) -> dict[str, float]:
 
 
 def _step(plan: Plan) -> float | None:
-    """Seconds of a round of AR as measured apart from any run, if it was."""
+    """Return the seconds of a round of AR from the newest `flybench latency`; None without one."""
     file = newest(plan.folder.path.parent, model_facts(plan), plan.config.engine.dtype)
     result = None if file is None else read_costs(file)
     return None if result is None or result["verdicts"] is None else plain_round_s(result)

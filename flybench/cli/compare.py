@@ -66,6 +66,8 @@ def run(asked: argparse.Namespace) -> int:
     for path in (asked.a, asked.b):
         RunFolder.existing(path)
 
-    from flybench.analysis.compare.comparison import Asked, compare_command
+    from flybench.analysis.compare.comparison import CompareOptions, compare_command
 
-    return compare_command(Asked(*(getattr(asked, name) for name in Asked._fields)))
+    return compare_command(
+        CompareOptions(*(getattr(asked, name) for name in CompareOptions._fields))
+    )

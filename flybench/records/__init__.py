@@ -1,1 +1,1 @@
-"""The folder of a run: records, token texts, traces, and safe reading and writing."""
+"""Storage of a run: records, token texts and traces, with durable writing."""

@@ -1,4 +1,4 @@
-"""A run's folder that reads each of its files once."""
+"""A cache of the parsed files of a run's folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flybench.records.folder import Key, RunFolder
 
 
 class CachedFolder(RunFolder):
-    """The same files, each read once."""
+    """A run's folder that parses each of its files at most once."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -20,7 +20,7 @@ class CachedFolder(RunFolder):
 
     @classmethod
     def of(cls, folder: RunFolder) -> CachedFolder:
-        """The folder with a cache; itself if it has one."""
+        """Return the folder with a cache; the folder itself if it has one."""
         return folder if isinstance(folder, CachedFolder) else cls(folder.path)
 
     def cached(self, key: Key, make: Callable[[], Any]) -> Any:

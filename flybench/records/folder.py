@@ -1,14 +1,14 @@
 """A run's folder: append-only records, resume, and provenance.
 
 results/NAME/  config.yaml provenance.json prompt.txt   written before the first token
-               records.jsonl                            one line a sample and method
-               judgements.jsonl                         one line a verdict of a judging model
-               pieces.json                              the text of every id in them
-               traces/                                  a Parquet file a record, where asked for
-               scores.jsonl summary.json summary.csv    rebuilt from these at any time
+               records.jsonl                            one line per sample and method
+               judgements.jsonl                         one line per verdict of a judge model
+               pieces.json                              the text of every token id in the answers
+               traces/                                  one Parquet file per record, optional
+               scores.jsonl summary.json summary.csv    can be rebuilt from the others
 
 `xz results/NAME/records.jsonl` compresses finished records to a tenth of their size or less. They
-are read as before, and a resumed run starts a new records.jsonl beside them.
+are read as before, and a resumed run starts a new records.jsonl next to them.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from flybench.records.jsonl import append_line, line, read_jsonl, record_line
 log = logging.getLogger(__name__)
 
 Key = tuple[str, str]
-# What a summary needs to know of a run.
+# Keys that a summary needs.
 PROVENANCE = {"model", "task", "device", "engine", "retention_margin"}
 RECORDS, JUDGEMENTS = "records.jsonl", "judgements.jsonl"
-# Ids that a drafter of a part of the vocabulary may propose.
+# The token ids that a drafter with a trimmed vocabulary can propose.
 DRAFT_IDS = "draft_ids.json"
 
 
@@ -51,7 +51,7 @@ class RunFolder:
         """Return a folder that a run has written.
 
         Raises:
-            FlybenchError: there is no run at `path`.
+            FlybenchError: `path` is not a run.
         """
         folder = cls(path)
         if not folder.config_file.is_file():
@@ -63,7 +63,7 @@ class RunFolder:
 
     @classmethod
     def all_existing(cls, paths: Sequence[Path]) -> list[RunFolder]:
-        """Return those of `paths` that are runs; log each other path.
+        """Return those of `paths` that are runs, and log a warning for each other path.
 
         Raises:
             FlybenchError: a path does not exist, or none is a run.
@@ -73,7 +73,7 @@ class RunFolder:
             if not found or not path.exists():
                 cls.existing(path)
             if not cls(path).config_file.is_file():
-                log.warning("%s is not a run's folder and is passed over.", path)
+                log.warning("%s is not a run's folder and is skipped.", path)
         return found
 
     @property
@@ -84,7 +84,7 @@ class RunFolder:
         """The settings of the run.
 
         Raises:
-            FlybenchError: config.yaml is damaged, or of settings that are not allowed.
+            FlybenchError: config.yaml is damaged, or has settings that are not allowed.
         """
         return RunConfig.from_tree(read_yaml(self.config_file))
 
@@ -104,7 +104,7 @@ class RunFolder:
         """Lock the folder against other processes.
 
         Raises:
-            FlybenchError: another process holds it.
+            FlybenchError: another process holds the lock.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.path / ".lock", timeout=0)
@@ -121,7 +121,7 @@ class RunFolder:
             lock.release()
 
     def repair(self, name: str = RECORDS) -> bool:
-        """Remove an incomplete last line, as a kill leaves it; return whether there was one."""
+        """Remove an incomplete last line, as left by a kill; return whether there was one."""
         path = self.path / name
         if not path.exists():
             return False
@@ -134,7 +134,7 @@ class RunFolder:
         return True
 
     def set_aside(self) -> None:
-        """Move records, scores and traces into `replaced-N/`: the next run decodes all anew."""
+        """Move records, scores and traces into `replaced-N/`, so the next run starts anew."""
         number = len(list(self.path.glob("replaced-*"))) + 1
         aside = self.path / f"replaced-{number}"
         for name in (RECORDS, f"{RECORDS}.xz", JUDGEMENTS, "scores.jsonl", "traces"):
@@ -157,7 +157,7 @@ class RunFolder:
             if not (record.turns or record.error):
                 raise FlybenchError(
                     f"{self.records_file} has a record of {record.sample_id} with neither an "
-                    "answer nor an error: remove that line, and the sample is decoded on resume."
+                    "answer nor an error: remove that line and resume the run."
                 )
             key = record.sample_id, record.method
             before = found.get(key)
@@ -188,10 +188,10 @@ class RunFolder:
         write_atomically(self.path / name, text)
 
     def read_json(self, name: str) -> Any:
-        """Read a JSON file of the folder; None if there is none.
+        """Read a JSON file of the folder; None if it does not exist.
 
         Raises:
-            FlybenchError: it is damaged.
+            FlybenchError: the file is damaged.
         """
         path = self.path / name
         if not path.is_file():
@@ -208,7 +208,7 @@ class RunFolder:
         """Read provenance.json.
 
         Raises:
-            FlybenchError: it is missing, damaged, or not what a run writes.
+            FlybenchError: the file is missing, damaged or incomplete.
         """
         known = self.read_json("provenance.json")
         if not isinstance(known, dict) or PROVENANCE - set(known):

@@ -19,7 +19,7 @@ DECIMALS = 6  # of every float in a record: a microsecond, a millionth of a prob
 
 
 def record_line(record: Record) -> bytes:
-    """Return a record as one line without its traces, with floats rounded to `DECIMALS`."""
+    """Return a record as one line, without traces and with floats rounded to `DECIMALS`."""
     row = _rounded(msgspec.to_builtins(record))
     for turn in row["turns"]:
         del turn["traces"]
@@ -27,7 +27,7 @@ def record_line(record: Record) -> bytes:
 
 
 def line(value: Any) -> bytes:
-    """Return a value as one line of JSON; infinities and lone surrogates as Python writes them."""
+    """Return a value as one line of JSON; infinities and lone surrogates as `json` has them."""
     return json.dumps(msgspec.to_builtins(value)).encode() + b"\n"
 
 
@@ -40,9 +40,9 @@ def append_line(file: Path, data: bytes) -> None:
 
 
 def read_jsonl(file: Path, kind: type[Noun]) -> Iterator[Noun]:
-    """Read the lines of a file as `kind`, its compressed part (`.xz`) first; [] without a file.
+    """Read the lines of a file as `kind`, those of its compressed part (`.xz`) first.
 
-    An incomplete last line, as a kill leaves it, is skipped.
+    A missing file has no lines. An incomplete last line, as left by a killed process, is skipped.
 
     Raises:
         FlybenchError: a line cannot be read as `kind`, or the file is damaged.
@@ -61,12 +61,12 @@ def _decoded(data: bytes, decoder: msgspec.json.Decoder[Noun], where: str) -> No
     try:
         try:
             return decoder.decode(data)
-        except msgspec.DecodeError:  # Infinity, or a lone surrogate, which msgspec does not take
+        except msgspec.DecodeError:  # msgspec does not accept Infinity or lone surrogates
             return msgspec.convert(json.loads(data), decoder.type)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise FlybenchError(
-            f"{where} cannot be read ({type(error).__name__}: {error}): remove that line, and what "
-            "it held is made again on resume."
+            f"{where} cannot be read ({type(error).__name__}: {error}): remove that line, and "
+            "resume the run to make it again."
         ) from error
 
 
@@ -75,8 +75,8 @@ def _numbered(file: Path, stream: Iterable[bytes]) -> Iterator[tuple[int, bytes]
         yield from enumerate(stream, start=1)
     except (lzma.LZMAError, EOFError) as error:
         raise FlybenchError(
-            f"{file} is damaged ({error}): put a whole copy in its place, or remove it, and the "
-            "same `flybench run` makes again what it held."
+            f"{file} is damaged ({error}): restore it from a copy, or remove it and repeat the "
+            "same `flybench run` to make its content again."
         ) from error
 
 

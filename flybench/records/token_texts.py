@@ -1,7 +1,7 @@
 """The text and the outcome of each token of an answer.
 
-`pieces.json` in a run's folder has the text of every id in its answers. It is written at the end of
-a run and needs only the tokenizer: repeating the `flybench run` adds it to an older run.
+`pieces.json` in a run's folder has the text of every token id in its answers. It is written at the
+end of a run and needs only the tokenizer. Repeating the `flybench run` adds it to an older run.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from flybench.core.samples import Generation, Round
 from flybench.records.folder import RunFolder
 
 PIECES = "pieces.json"
-# Letters of the target's own tokens, besides those of outcomes: after a draft that was accepted
-# whole, and without a draft. After a rejection the token has the letter of the rejected one.
+# Letters of the target's own tokens, in addition to those of outcomes: after a draft that was
+# accepted whole, and without a draft. After a rejection, the letter is that of the rejected token.
 BONUS, PLAIN = "b", "p"
 ACCEPTED = "".join(outcome.code for outcome in ACCEPTED_OUTCOMES)
-UNWHOLE = "\ufffd"  # replaces a part of a character
+INCOMPLETE = "\ufffd"  # the text of a part of a character
 
 Vocabulary = dict[int, str]
 Detokenize = Callable[[Sequence[int]], str]
@@ -59,7 +59,7 @@ def write_pieces(folder: RunFolder, detokenize: Detokenize) -> None:
 
 
 def _piece(token: int, detokenize: Detokenize) -> str:
-    """Return a token's text inside a text, since some tokenizers drop a leading blank."""
+    """Return a token's text within a longer text, since some tokenizers drop a leading space."""
     return detokenize([token, token])[len(detokenize([token])) :]
 
 
@@ -69,9 +69,9 @@ def vocabulary(folder: RunFolder) -> Vocabulary:
 
 
 def pieces_of(turn: Generation, known: Vocabulary) -> list[str] | None:
-    """Return the text of every token of an answer; joined they are the answer's text.
+    """Return the texts of an answer's tokens, which join to the answer's text.
 
-    A character that consists of several tokens is the text of the first; the others are empty.
+    If several tokens form one character, the first has its text and the others are empty. Return
     None if an id is not known, or the texts do not join to the answer.
     """
     try:
@@ -79,7 +79,7 @@ def pieces_of(turn: Generation, known: Vocabulary) -> list[str] | None:
     except KeyError:
         return None
     joined = "".join(pieces)
-    if UNWHOLE not in joined and joined.startswith(turn.text):
+    if INCOMPLETE not in joined and joined.startswith(turn.text):
         return pieces
     return _aligned(pieces, turn.text)
 
@@ -87,19 +87,19 @@ def pieces_of(turn: Generation, known: Vocabulary) -> list[str] | None:
 def _aligned(pieces: list[str], text: str) -> list[str] | None:
     """Return the pieces as they occur in the text; None if they do not cover it."""
     found: list[str] = []
-    place = 0
+    position = 0
     while len(found) < len(pieces):
         piece = pieces[len(found)]
         if not found and not text.startswith(piece):
             piece = piece.lstrip(" ")
-        if UNWHOLE in piece and place < len(text):
-            parts = list(takewhile(lambda part: UNWHOLE in part, pieces[len(found) :]))
+        if INCOMPLETE in piece and position < len(text):
+            parts = list(takewhile(lambda part: INCOMPLETE in part, pieces[len(found) :]))
             after = pieces[len(found) + len(parts) :][:1]
-            end = text.find(after[0], place + 1) if after else -1
+            end = text.find(after[0], position + 1) if after else -1
             end = end if end >= 0 else len(text)
-            found += [text[place:end], *[""] * (len(parts) - 1)]
-            place = end
+            found += [text[position:end], *[""] * (len(parts) - 1)]
+            position = end
         else:
-            place += len(piece) if text.startswith(piece, place) else 0
+            position += len(piece) if text.startswith(piece, position) else 0
             found.append(piece)
-    return found if place >= len(text) else None
+    return found if position >= len(text) else None

@@ -1,8 +1,7 @@
-"""Traces of a run's records: `traces/NAME.parquet` for each, written before its record.
+"""Traces of a run's records: one `traces/NAME.parquet` for each, written before the record.
 
-A file is named after the content of its record. A file without a record, or of an answer that was
-decoded again, is never read. The three probabilities are for studies of acceptance; a replay does
-not use them.
+The name is a hash of the record's content, so a file of an answer that was decoded again is never
+read. The three probabilities are for studies of acceptance. Replays do not use them.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ KINDS = {
 
 def trace_file(folder: RunFolder, record: Record) -> Path:
     """Return the file of the traces of a record."""
-    said = [[turn.ids, [round_.outcomes for round_ in turn.rounds]] for turn in record.turns]
-    name = digest([record.sample_id, record.method, said])[:24]
+    answers = [[turn.ids, [round_.outcomes for round_ in turn.rounds]] for turn in record.turns]
+    name = digest([record.sample_id, record.method, answers])[:24]
     return folder.path / FOLDER / f"{name}.parquet"
 
 
@@ -61,7 +60,7 @@ def trace_frame(record: Record) -> pd.DataFrame:
 
     Columns are those of `KINDS`: the position of the row, and the fields of `RowTrace`.
     """
-    places = [
+    positions = [
         (turn_number, number, position)
         for turn_number, turn in enumerate(record.turns)
         for number, round_ in enumerate(turn.rounds)
@@ -70,7 +69,7 @@ def trace_frame(record: Record) -> pd.DataFrame:
     rows = [row for turn in record.turns for row in turn.traces]
     frame = pd.concat(
         [
-            pd.DataFrame(places, columns=["turn", "round", "position"]),
+            pd.DataFrame(positions, columns=["turn", "round", "position"]),
             pd.DataFrame(rows, columns=RowTrace._fields),
         ],
         axis=1,
@@ -79,16 +78,16 @@ def trace_frame(record: Record) -> pd.DataFrame:
 
 
 def read_traces(folder: RunFolder, record: Record) -> pd.DataFrame:
-    """Read the frame that `trace_frame` gave for a record.
+    """Read the frame of a record's traces, as returned by `trace_frame`.
 
     Raises:
-        FlybenchError: the run kept no traces of it, or they are damaged.
+        FlybenchError: the traces are missing or damaged.
     """
     file = trace_file(folder, record)
     if not file.is_file():
         raise FlybenchError(
             f"{folder.path} has no traces of sample {record.sample_id}: repeat its `flybench run` "
-            "with record.traces=true, which decodes again what lacks them."
+            "with record.traces=true, which decodes samples without traces again."
         )
     try:
         frame = pd.read_parquet(file, engine="pyarrow")

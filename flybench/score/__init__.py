@@ -1,1 +1,1 @@
-"""From a record to a score: the task's rule, or a model as the judge."""
+"""Scoring of records, by the rule of a task or by a judge model."""

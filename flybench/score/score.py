@@ -1,7 +1,7 @@
-"""Score the records of a run and write `scores.jsonl`, without the models that decoded.
+"""Score the records of a run and write `scores.jsonl`.
 
-A task's own rule scores, or a judging model where there is no rule. Scoring can be repeated and
-never changes a record.
+The task's own rule scores the answers, or a judge model if the task has no rule. The models that
+decoded are not needed. Scoring can be repeated and never changes a record.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from flybench.score.judge.questions import questions
 from flybench.tasks import build_task
 from flybench.tasks.base import Judged, Task
 
-TIMEOUT = "timeout"  # the sandbox's name for it, which begins the reason of such a score
+TIMEOUT = "timeout"  # the prefix of the reason, set by the sandbox
 # Settings of a judge that are kept in provenance, by its kind.
 JUDGE_FACTS = {
     "openai": ("kind", "model", "base_url", "temperature"),
@@ -36,7 +36,7 @@ JUDGE_FACTS = {
 
 
 class Scorer(Protocol):
-    """A rule of a task, or the judgements of a judging model."""
+    """A rule of a task, or the verdicts of a judge model."""
 
     def score(self, record: Record) -> Score: ...
 
@@ -45,7 +45,7 @@ def score_records(folder: RunFolder, scorer: Scorer, by_answer: bool = False) ->
     """Score every finished record and write the scores.
 
     With `by_answer`, equal answers to a sample are scored once for all methods. A rule reads only
-    the text, and a program with unstable results must not tell two equal answers apart.
+    the text, and a program with unstable results must not give equal answers different scores.
 
     Raises:
         FlybenchError: a record's sample is not in the task's data.
@@ -53,14 +53,14 @@ def score_records(folder: RunFolder, scorer: Scorer, by_answer: bool = False) ->
     records = [record for record in folder.records().values() if record.error is None]
     equal: dict[tuple[str, ...], list[Record]] = defaultdict(list)
     for record in records:
-        said = [turn.text for turn in record.turns] if by_answer else [record.method]
-        equal[record.sample_id, *said].append(record)
+        answer = [turn.text for turn in record.turns] if by_answer else [record.method]
+        equal[record.sample_id, *answer].append(record)
     firsts = [group[0] for group in equal.values()]
     # The sandbox waits for other processes, so threads keep every core busy.
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         judged = pool.map(scorer.score, firsts)
         scores = list(tqdm(judged, "score", len(firsts), unit="answer", leave=False, disable=None))
-    # A program may time out only because others run beside it, so each is tried again by itself.
+    # A program may time out only because of other processes: try each timeout again alone.
     scores = [
         scorer.score(record) if score.reason.startswith(TIMEOUT) else score
         for record, score in zip(firsts, scores, strict=True)
@@ -77,7 +77,7 @@ def score_records(folder: RunFolder, scorer: Scorer, by_answer: bool = False) ->
 def score_folder(folder: RunFolder, config: RunConfig, judge: Judge | None = None) -> None:
     """Score the records of a run with the task's rule or the judge of `config`.
 
-    `judge` is an instance built from `config.judge`, if there is one already.
+    `judge` is an existing instance of the judge of `config.judge`, if there is one.
 
     Raises:
         FlybenchError: the task's data differ from those of the run, or the judge is not available.
@@ -85,8 +85,8 @@ def score_folder(folder: RunFolder, config: RunConfig, judge: Judge | None = Non
     task = build_task(config.task)
     if folder.provenance().get("data_sha256") not in (None, task.data_sha256):
         raise FlybenchError(
-            f"The data of task {config.task.name} are not those that {folder.path} was made with: "
-            "put these back where they were, or run again with the new ones."
+            f"The data of task {config.task.name} differ from those of the run {folder.path}: "
+            "restore the data of the run, or run again with the new data."
         )
     judged, facts = task.judged, None
     if config.judge.kind == "none":
@@ -98,7 +98,7 @@ def score_folder(folder: RunFolder, config: RunConfig, judge: Judge | None = Non
 
 
 def _grader(folder: RunFolder, config: RunConfig, task: Task, judge: Judge | None) -> Grader:
-    """Return a scorer of judgements, after asking for the missing ones."""
+    """Ask for the missing verdicts, and return a scorer of all of them."""
     judge = judge or build_judge(config.judge)
     prompts, records = prompts_to_judge(config, task), folder.records()
     asked = list(questions(records, prompts, judge.identity))
@@ -114,6 +114,6 @@ def _judged(scores: list[Score]) -> Judged:
 
 
 def _judge_facts(config: RunConfig) -> dict[str, Any]:
-    """Return the settings of the judge for provenance; the URL holds no secrets, as checked."""
+    """Return the settings of the judge for provenance; the URL has been checked for secrets."""
     known = asdict(config.judge)
     return {name: known[name] for name in JUDGE_FACTS[config.judge.kind]}

@@ -1,5 +1,6 @@
-"""`flybench compare A B`: two runs of the same questions, sample by sample.
+"""`flybench compare A B`: compare two runs of the same task, sample by sample.
 
-They may differ in method, settings or flybench's own commit. What would make a figure meaningless
-is refused (`unlike.py`); gates ask an interval's end and never its middle (`gates.py`).
+The runs may differ in method, settings or flybench's own commit. `comparability.py` refuses runs
+whose figures would have no meaning together. `gates.py` decides by the ends of an interval and
+never by its point estimate.
 """

@@ -1,4 +1,4 @@
-"""What differs between two runs that may be compared: settings, models, versions, commit."""
+"""Differences between two comparable runs: settings, models, versions and commit."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from flybench.analysis.compare.sides import Side
 from flybench.core.files import flattened
 
 ABSENT = "–"
-# Where a run's own words are, not its settings.
-WORDS = ("description", "name")
+# Free text about a run, which is not a setting.
+FREE_TEXT = ("description", "name")
 
 
 def changes(a: Side, b: Side) -> list[tuple[str, str, str]]:
-    """Setting, A's value and B's value, of every setting that differs."""
+    """Return (setting, value in A, value in B) for every setting that differs."""
     ours, theirs = (dict(_settings(side)) for side in (a, b))
     names = dict.fromkeys([*ours, *theirs])
-    told = ((name, ours.get(name, ABSENT), theirs.get(name, ABSENT)) for name in names)
-    return [row for row in told if row[1] != row[2]]
+    rows = ((name, ours.get(name, ABSENT), theirs.get(name, ABSENT)) for name in names)
+    return [row for row in rows if row[1] != row[2]]
 
 
 def _settings(side: Side) -> Iterator[tuple[str, str]]:
@@ -51,5 +51,5 @@ def _model(role: str, known: dict[str, Any] | None) -> Iterator[tuple[str, str]]
 
 def _flat(prefix: str, tree: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for path, value in flattened(tree, prefix):
-        if path.rpartition(".")[2] not in WORDS:
+        if path.rpartition(".")[2] not in FREE_TEXT:
             yield path, str(value)

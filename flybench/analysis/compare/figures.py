@@ -1,4 +1,4 @@
-"""The figures of two runs over their shared samples, with paired bootstrap intervals."""
+"""Figures of two runs over their shared samples, with paired bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ AR_ITSELF = "AR's seconds to answer"
 
 
 class ComparedFigure(NamedTuple):
-    """A figure of A and of B over `n` samples, and their `ratio`: above 1 is more of it in B, or
-    faster."""
+    """A figure of A and of B over `n` samples, and their ratio with its interval.
+
+    A `ratio` above 1 means that B is faster or has the larger figure.
+    """
 
     n: int
     a: float | None
@@ -29,14 +31,15 @@ class ComparedFigure(NamedTuple):
 
     @property
     def estimate(self) -> Estimate:
-        """The ratio with its interval."""
+        """Return the ratio with its interval."""
         return Estimate(self.n, self.ratio, self.interval)
 
 
 class Accuracy(NamedTuple):
-    """Verdicts on the `n` samples judged in both; `pairs` and `p` are None where a model graded.
+    """Accuracy of A and of B on the `n` samples that were scored in both runs.
 
-    `solved` counts the answers that A got right, grades added up.
+    `right_a` and `right_b` are the numbers of right answers, or sums of grades. `pairs` and `p`, of
+    McNemar's test, are None for grades.
     """
 
     n: int
@@ -48,12 +51,15 @@ class Accuracy(NamedTuple):
 
     @property
     def resolvable(self) -> bool:
-        """Whether A solved enough for a ratio to mean anything."""
+        """Return whether A solved enough samples for a ratio."""
         return solves_enough(self.right_a) and self.retention.interval is not None
 
 
 class Divergence(NamedTuple):
-    """How many of `n` answers are the same ids, and the median first token that differs."""
+    """Number of `n` answers with equal ids, and the median index of the first differing token.
+
+    `ties` counts first differences at a near tie of A's two best tokens.
+    """
 
     n: int
     equal: int
@@ -62,9 +68,10 @@ class Divergence(NamedTuple):
 
 
 def times(a: Side, b: Side) -> dict[str, ComparedFigure]:
-    """Seconds to the answer and tokens a second; and beside each run's own AR, where both have it.
+    """Return seconds to the answer and tokens per second.
 
-    The speed-ups over AR leave out what differs between the machines, or between two hours of one.
+    If both runs have AR, return the speed-ups over it as well. They cancel differences between
+    machines, and between states of the same machine.
     """
     pair, plain = Paired(a.samples, b.samples), Paired(a.plain.samples, b.plain.samples)
     found = {
@@ -80,8 +87,7 @@ def times(a: Side, b: Side) -> dict[str, ComparedFigure]:
 
 
 def counts(a: Side, b: Side) -> dict[str, ComparedFigure]:
-    """Tokens a round and an answer, answers that end at the cap, loops, and what only a loose rule
-    kept."""
+    """Return tokens per round and per answer, truncated answers, loops and loose tokens."""
     table = Paired(a.samples, b.samples).table
     return {
         "tau, tokens a round": _related(table, "tokens", "rounds"),
@@ -93,19 +99,19 @@ def counts(a: Side, b: Side) -> dict[str, ComparedFigure]:
 
 
 def _seconds(table: pd.DataFrame) -> ComparedFigure:
-    """Seconds to the answer on both sides, and A's over B's, since less is better."""
+    """Return seconds to the answer of both, and A's ÷ B's, since less is better."""
     ours, theirs = ("total_s_ar", "one_ar"), ("total_s", "one")
     return _figure(table, ours, theirs, relation(table, theirs, ours))
 
 
 def _related(table: pd.DataFrame, above: str, below: str) -> ComparedFigure:
-    """Σ above ÷ Σ below on both sides, and B's over A's."""
+    """Return Σ above ÷ Σ below of both, and B's ÷ A's."""
     ours, theirs = (f"{above}_ar", f"{below}_ar"), (above, below)
     return _figure(table, ours, theirs, relation(table, ours, theirs))
 
 
 def _rate(table: pd.DataFrame, scale: int, counted: str, among: str) -> ComparedFigure:
-    """`counted` in so many `among` on both sides; they are few, and make no ratio."""
+    """Return `counted` per `scale` of `among` for both; events this rare have no useful ratio."""
     a, b = (ratio(scale * table[f"{counted}{s}"], table[f"{among}{s}"]) for s in ("_ar", ""))
     return ComparedFigure(len(table), a, b)
 
@@ -118,7 +124,7 @@ def _figure(
 
 
 def accuracy(a: Side, b: Side) -> Accuracy | None:
-    """The verdicts over samples that were judged in both; None if there are none."""
+    """Return the accuracy over samples scored in both runs; None without any."""
     pair = Paired(a.samples, b.samples)
     if not len(pair.judged):
         return None
@@ -136,7 +142,7 @@ def accuracy(a: Side, b: Side) -> Accuracy | None:
 
 
 def divergence(a: Side, b: Side) -> Divergence:
-    """Where B's ids part from A's."""
+    """Return the divergence of B's ids from A's."""
     found = partings(a.samples, b.samples)
     parted = found["place"].dropna()
     median = float(parted.median()) if len(parted) else None

@@ -1,7 +1,7 @@
-"""Gates for CI: a claim about B that the data must show, decided by an interval's end.
+"""Gates for CI: a requirement on B, decided by the ends of a 95 % interval.
 
-A claim holds if the whole 95 % interval is on its side, and is broken if the whole interval is on
-the other. Between the two the data do not tell, and nothing is taken for shown.
+A gate holds if the whole interval meets the bar, and is broken if the whole interval is below it.
+Otherwise it is not resolved.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from flybench.metrics.suppression import POWER
 State = Literal["holds", "broken", "not resolved"]
 STATES: dict[Side, State] = {"above": "holds", "below": "broken", "open": "not resolved"}
 HOLDS, BROKEN, OPEN = 0, 1, 3
-AS_THEY_ARE = "if the figures stay as they are"
+AS_MEASURED = "if the figures stay as measured"
 
 
 class Gate(NamedTuple):
-    """A claim as the command line gave it, what became of it, and why in a few words."""
+    """A requirement, such as `--min-speedup 1.2`, with its state and the reason for it."""
 
     claim: str
     state: State
@@ -30,7 +30,7 @@ class Gate(NamedTuple):
 
 
 def exit_code(gates: Iterable[Gate]) -> int:
-    """1 if one is broken, else 3 if one is not resolved, else 0."""
+    """Return 1 if a gate is broken, else 3 if one is not resolved, else 0."""
     states = {gate.state for gate in gates}
     if "broken" in states:
         return BROKEN
@@ -38,13 +38,13 @@ def exit_code(gates: Iterable[Gate]) -> int:
 
 
 def retention_gate(found: Accuracy, loss: float) -> Gate:
-    """Whether B keeps at least 1 − `loss` of A's accuracy."""
+    """Require that B keeps at least 1 − `loss` of A's accuracy."""
     claim, bar = f"--max-retention-loss {loss:g}", 1 - loss
     kept = found.retention.estimate
     if not found.resolvable or kept.point is None:
-        few = f"A solved {found.right_a:g} of {found.n}, too few for a ratio"
-        return Gate(claim, "not resolved", f"{few}: choose questions that A can answer")
-    needed, plan = kept.needed(bar), AS_THEY_ARE
+        reason = f"A solved {found.right_a:g} of {found.n}, too few for a ratio"
+        return Gate(claim, "not resolved", f"{reason}: choose questions that A can answer")
+    needed, plan = kept.needed(bar), AS_MEASURED
     if found.pairs is not None and kept.point >= bar:
         needed = samples_needed(found.pairs, loss, POWER)
         plan = "if B is as accurate as A"
@@ -52,28 +52,28 @@ def retention_gate(found: Accuracy, loss: float) -> Gate:
 
 
 def speed_gate(name: str, figure: ComparedFigure, bar: float) -> Gate:
-    """Whether B is at least `bar` times as fast as A by the figure of that name."""
+    """Require that B is at least `bar` times as fast as A by the figure `name`."""
     claim = f"--min-speedup {bar:g}"
     found = figure.estimate
     if found.point is None or found.interval is None:
         return Gate(claim, "not resolved", f"{figure.n} samples give no interval: run more")
-    return _gate(claim, name, found, bar, found.needed(bar), AS_THEY_ARE)
+    return _gate(claim, name, found, bar, found.needed(bar), AS_MEASURED)
 
 
 def despite_failures(gate: Gate, failed: int) -> Gate:
-    """The gate where samples that A finished failed in B: the rest cannot show that it holds."""
+    """Return the gate as not resolved if it holds only without samples that `failed` in B."""
     if not failed or gate.state == "broken":
         return gate
-    text = f"{failed} samples that A finished failed in B, which the figures leave out"
+    text = f"{failed} samples that A finished failed in B, and the figures exclude them"
     return gate._replace(state="not resolved", text=text)
 
 
 def _gate(claim: str, name: str, found: Estimate, bar: float, needed: float, plan: str) -> Gate:
     state, where = STATES[found.side(bar)], f"{name} {found.brief()}"
     if state == "holds":
-        return Gate(claim, state, f"{where} is all at or above {bar:g}")
+        return Gate(claim, state, f"{where} is entirely at or above {bar:g}")
     if state == "broken":
-        return Gate(claim, state, f"{where} is all below {bar:g}")
+        return Gate(claim, state, f"{where} is entirely below {bar:g}")
     many = f"n ≥ {needed:,.0f}" if needed < MANY else f"over {MANY:,} samples"
     text = f"{where} contains {bar:g}; needs {many} for {100 * POWER:g} % power, {plan}"
     return Gate(claim, state, text)

@@ -1,4 +1,4 @@
-"""One side of a comparison: a run's method beside its AR, over some samples."""
+"""One side of a comparison: a run's method and its AR, over a set of samples."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from flybench.records.folder import RunFolder
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Side(MethodResult):
-    """A run's method, or AR where nothing else ran, under the `name` A or B."""
+    """The method of a run, or AR for a run of only AR; `name` is A or B."""
 
     name: str
 
     @classmethod
     def read(cls, name: str, path: Path) -> Side:
-        """A run's folder.
+        """Read a run's folder.
 
         Raises:
-            FlybenchError: there is no run, or no sample of its method finished.
+            FlybenchError: `path` is not a run, or no sample of its method finished.
         """
         folder = CachedFolder(RunFolder.existing(path).path)
         known = methods_of(folder)
@@ -36,14 +36,14 @@ class Side(MethodResult):
         side = cls(name=name, folder=folder, method=method)
         if not len(side.samples):
             raise FlybenchError(
-                f"{name}, {path}, holds no finished sample of {method}: repeat its `flybench run`, "
+                f"{name}, {path}, has no finished sample of {method}: repeat its `flybench run`, "
                 "which continues it."
             )
         return side
 
     @cached_property
     def plain(self) -> MethodResult:
-        """AR's result beside it, over the same samples."""
+        """AR's result of the same run, over the same samples."""
         return baseline_of(self.folder, self.only)
 
     @cached_property
@@ -52,7 +52,7 @@ class Side(MethodResult):
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """config.yaml as it stands."""
+        """The content of config.yaml."""
         return read_yaml(self.folder.config_file)
 
     @property
@@ -61,7 +61,7 @@ class Side(MethodResult):
 
     @cached_property
     def prompts(self) -> dict[str, str]:
-        """The hash of what was asked, by sample."""
+        """The hash of the prompt, by sample."""
         return {
             sample: record.prompt_sha256
             for (sample, method), record in self.folder.records().items()
@@ -70,7 +70,7 @@ class Side(MethodResult):
 
     @property
     def unfinished(self) -> set[str]:
-        """Samples that the method was asked and did not finish."""
+        """Samples that the method did not finish."""
         return self.prompts.keys() - set(self.samples.index)
 
     @property
@@ -78,5 +78,5 @@ class Side(MethodResult):
         return bool(self.samples["correct"].notna().any())
 
     def among(self, samples: Collection[str]) -> Side:
-        """The same side with only these samples."""
+        """Return this side restricted to `samples`."""
         return replace(self, only=samples)

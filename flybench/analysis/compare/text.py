@@ -1,4 +1,4 @@
-"""A comparison as a terminal of 80 columns shows it."""
+"""Text of a comparison, for a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDE, WIDTH = 24, 80
 
 
 class Comparison(NamedTuple):
-    """Everything that was found; `notes` say why a part is not shown."""
+    """The results of a comparison; `notes` give the reasons for missing parts."""
 
     a: Path
     b: Path
@@ -31,7 +31,7 @@ class Comparison(NamedTuple):
 
 
 def text(found: Comparison) -> str:
-    """Heads, what differs, the figures, sentences, and the gates."""
+    """Return the runs, their differences, the figures, sentences and the gates as text."""
     return str(visible("\n".join(_lines(found))))
 
 
@@ -43,7 +43,7 @@ def _lines(found: Comparison) -> Iterator[str]:
         rows = [[shorten(cell, WIDE) for cell in row] for row in found.changes]
         yield "\n" + aligned([["differs", "A", "B"], *rows], left=3)
     yield "\n" + aligned([["", "A", "B", "B against A"], *_table(found)])
-    yield "  Above 1: B is faster, or has more of it.\n"
+    yield "  Above 1: B is faster, or has the larger figure.\n"
     for sentence in _sentences(found):
         yield _wrapped(sentence)
     if found.gates:
@@ -71,20 +71,20 @@ def _sentences(found: Comparison) -> Iterator[str]:
     if known is not None and known.pairs is not None:
         both, lost, won, neither = known.pairs
         yield (
-            f"Right in both {both}, in A alone {lost}, in B alone {won}, in neither {neither}; "
+            f"Right in both: {both}; only in A: {lost}; only in B: {won}; in neither: {neither}; "
             f"exact McNemar p = {known.p:.2g}."
         )
     apart = found.divergence
-    line = f"{apart.equal} of {apart.n} answers are the same ids"
+    line = f"{apart.equal} of {apart.n} answers have equal ids"
     if apart.median_place is not None:
-        line += f"; the others part at token {apart.median_place:g} (median)"
+        line += f"; the others diverge at token {apart.median_place:g} (median)"
         line += f", {apart.ties} of them at a near tie of A's two best tokens"
     yield f"{line}."
     yield from found.notes
 
 
 def _wrapped(sentence: str) -> str:
-    """A sentence in lines, its paths whole so that they can be copied."""
+    """Wrap a sentence without breaking its paths."""
     return fill(sentence, WIDTH, break_on_hyphens=False, break_long_words=False)
 
 

@@ -16,7 +16,7 @@ from flybench.core.errors import FlybenchError
 from flybench.metrics.stats import Floats
 
 FILE = "latency.json"
-# What a measurement must hold to be of use here.
+# Keys that a measurement must have.
 NEEDED = {
     *("model", "models", "device", "engine", "engine_kind", "dtype", "weights", "method", "base"),
     *("points", "draft", "verdicts", "rounds"),
@@ -27,8 +27,8 @@ NEEDED = {
 class RoundCosts:
     """Cost model: a round of n drafted tokens takes D(n) + V(n + 1) + o seconds, AR's `ar_round_s`.
 
-    D is n · `draft_token_s`, or `draft_s` a round for drafters without a model; V interpolates
-    `verify_s`, a pass and its verdict, between `widths`; o is `other_s`. `padded` engines verify in
+    D is n · `draft_token_s`, or `draft_s` per round for drafters without a model. V interpolates
+    `verify_s`, a pass and its verdict, between `widths`. o is `other_s`. `padded` engines verify in
     passes of one token or of a whole draft. `source` and `assumed` are printed with every result.
     """
 
@@ -62,7 +62,7 @@ def read_costs(path: Path) -> Result:
     """Read a latency.json, or that of a folder.
 
     Raises:
-        FlybenchError: it is missing, damaged, or something else.
+        FlybenchError: the file is missing, damaged, or not a measurement.
     """
     file = path / FILE if path.is_dir() else path
     try:
@@ -137,7 +137,7 @@ def recorded_costs(plain: pd.DataFrame, rounds: pd.DataFrame, method: dict[str, 
     total = plain[["draft_s", "verify_s", "other_s"]].sum(axis=1)
     return RoundCosts(
         source="the run's own recorded times",
-        assumed=("every round costs the mean of its kind",),
+        assumed=("every round takes the mean time of its kind",),
         widths=verify.index.to_numpy(dtype=float) + 1,
         verify_s=verify.to_numpy(dtype=float),
         draft_token_s=rounds["draft_s"].sum() / rounds["drafted"].sum() if models else 0.0,
@@ -150,13 +150,13 @@ def recorded_costs(plain: pd.DataFrame, rounds: pd.DataFrame, method: dict[str, 
 
 def _assumptions(result: Result, method: dict[str, Any]) -> tuple[str, ...]:
     kind, base = method["draft"]["kind"], result["base"]
-    assumed = [f"every round costs what it costs at a context of {base['context']} tokens"]
+    assumed = [f"every round takes the time measured at a context of {base['context']} tokens"]
     if kind == "nested":
-        assumed.append("a draft costs a step a token, without what looking up saves")
+        assumed.append("each drafted token takes a step of the draft model, and lookup saves none")
     if kind not in DRAFT_MODEL_KINDS:
-        assumed.append("drafting costs the host what the run recorded")
+        assumed.append("drafting on the host takes the recorded time")
     if result["engine_kind"] == "graph":
         assumed.append("a shorter draft is verified in a pass of full width")
     if result["method"]["name"] != method["name"]:
-        assumed.append(f"the rest of a round costs what it costs with {result['method']['name']}")
+        assumed.append(f"the rest of a round takes as long as with {result['method']['name']}")
     return tuple(assumed)

@@ -50,7 +50,7 @@ def decoding_costs(
 
 
 def random_prompt(vocab_size: int) -> list[int]:
-    """Return `CONTEXT` random ids, in which a lookup finds almost nothing."""
+    """Return `CONTEXT` random ids, in which lookup finds almost no matches."""
     generator = torch.Generator().manual_seed(0)
     return torch.randint(vocab_size, (CONTEXT,), generator=generator).tolist()
 
@@ -76,9 +76,9 @@ def _verdicts(
     clock: Clock,
     effort: Effort,
 ) -> Row:
-    """Time verdicts with window and gate, from the target's statistics on."""
+    """Time verdicts with window and gate, starting from the target's statistics."""
     loose = method.verify if method.verify.kind == "fly" else VerifyConfig.of("fly")
-    found = {}
+    times = {}
     for rule in (loose, VerifyConfig.of("exact")):
         own, judge = target.prepare(build_verifier(rule, sampling), method.k, sampling)
         own.prefill(prompt[:-1])
@@ -87,10 +87,10 @@ def _verdicts(
         generator = torch.Generator(target.device).manual_seed(0)
 
         def work() -> None:
-            judge.judge(draft, view, sampling, generator)  # noqa: B023 - called within the turn
+            judge.judge(draft, view, sampling, generator)  # noqa: B023 - called within the iteration
 
-        found[rule.kind] = time_calls(work, clock, effort).plain()
-    return found
+        times[rule.kind] = time_calls(work, clock, effort).plain()
+    return times
 
 
 def _rounds(decoder: Decoder, prompt: list[int], effort: Effort) -> Row:

@@ -1,4 +1,4 @@
-"""A whole measurement as a plain object, the content of latency.json."""
+"""A complete measurement as a JSON object, the content of latency.json."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def measure(pair: CostedPair, method: MethodConfig, sampling: Sampling, clock: C
     spent = effort(device.type, len(where) * len(pair.models) + OTHERS)
     rates: dict[tuple[torch.device, torch.dtype], Rates] = {}
     models, rows = {}, []
-    quiet = True if rank() else None  # None: where nobody watches
+    quiet = True if rank() else None  # None: only on a terminal
     with tqdm(total=len(where) * len(pair.models) + 1, desc="latency", disable=quiet) as bar:
         for role, costed in pair.models.items():
-            place = costed.model.device, costed.model.dtype
-            rates[place] = rates.get(place) or Rates.of(*place)
-            models[role] = costed.facts | asdict(rates[place])
-            sweep = PassTimer(costed, pair, rates[place], clock, spent)
+            key = costed.model.device, costed.model.dtype
+            rates[key] = rates.get(key) or Rates.of(*key)
+            models[role] = costed.facts | asdict(rates[key])
+            sweep = PassTimer(costed, pair, rates[key], clock, spent)
             rows += sweep.rows(where, bar.update)
         reset_peak_memory(device)
         costs = decoding_costs(pair, method, sampling, clock, spent)

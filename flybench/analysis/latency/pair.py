@@ -1,4 +1,4 @@
-"""The pair to be timed, with its own weights or with random ones of the same shapes."""
+"""The pair to time, with its own weights or with random ones of the same shapes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REF = ("path", "skip_layers", "quantize", "shape")
 
 @dataclass(frozen=True)
 class CostedModel:
-    """A loaded model; `facts` are its name and the sizes of it, or of this rank's part."""
+    """A loaded model; `facts` are its name and its sizes, or those of this rank's part."""
 
     role: str
     facts: dict[str, Any]
@@ -55,7 +55,7 @@ def load_costed(
     """Load the target and, `with_draft`, the draft; `weights` is `own` or `random`.
 
     Raises:
-        FlybenchError: a model cannot be found, fetched, or put where it belongs.
+        FlybenchError: a model cannot be found, downloaded, or placed on its device.
     """
     refs = [config.target, *([config.draft] if with_draft and config.draft else [])]
     if weights == "random":

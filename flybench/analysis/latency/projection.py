@@ -1,7 +1,8 @@
-"""The speed-up that a run's recorded rounds would give at other costs.
+"""Projection of a run's speed-up at measured costs.
 
-A projection is no measurement: it keeps the acceptance of the run and replaces its times. Tokens a
-second of the method over those of AR, with an interval over samples that both finished.
+A projection is not a measurement. It keeps the acceptance of the run's recorded rounds and replaces
+their times. The speed-up is tokens per second, method ÷ AR, with an interval over samples that both
+finished.
 """
 
 from __future__ import annotations
@@ -35,20 +36,20 @@ Row = dict[str, Any]
 
 
 def project(folder: RunFolder, path: Path | None, force: bool) -> str:
-    """A table and its assumptions, for every method of the run, at the costs of `path`.
+    """Return a table of every method of the run at the costs of `path`, with its assumptions.
 
-    Without a path: the newest measurement beside the run of its pair, device and engine, else the
-    run's own times. `force` accepts the costs of another model.
+    Without a path, use the newest measurement of the same pair, device and engine in the run's
+    parent folder, or else the run's own times. `force` accepts the costs of another model.
 
     Raises:
-        FlybenchError: the costs are another model's, lack something, or the run has no pairs.
+        FlybenchError: the costs are of another model or incomplete, or the run has no pairs.
     """
     known = folder.provenance()
     dtype = read_yaml(folder.config_file).get("engine", {}).get("dtype")
     path = path or newest(folder.path.parent, known, dtype, [known["method_config"]])
     result = None if path is None else allowed_costs(folder, known, path, force)
     lines = [["method", "tau", "gamma", "speed-up (projection)", "speed-up (measured)", "error"]]
-    told: list[str] = []
+    notes: list[str] = []
     comparable = result is None or (same_model(result, known) and same_machine(result, known))
     for each in results(folder):
         row, rounds, method = each.row, each.rounds, known["method_config"]
@@ -61,18 +62,18 @@ def project(folder: RunFolder, path: Path | None, force: bool) -> str:
             else measured_costs(result, str(path), method, rounds)
         )
         lines.append(_line(row, projection(plain, rounds, costs, method["k"]), comparable))
-        told.append(f"projection: rounds of {folder.path}, costs of {costs.source}.")
-        told.append(f"It assumes that {', and that '.join(costs.assumed)}.")
+        notes.append(f"projection: rounds of {folder.path}, costs of {costs.source}.")
+        notes.append(f"It assumes that {', and that '.join(costs.assumed)}.")
     if len(lines) == 1:
         raise FlybenchError(
             f"{folder.path} has no sample that both AR and another method finished: continue it "
             "with the same `flybench run`, or choose another run."
         )
-    return "\n".join((aligned(lines), *told))
+    return "\n".join((aligned(lines), *notes))
 
 
 def projection(plain: pd.DataFrame, rounds: pd.DataFrame, costs: RoundCosts, k: int) -> Estimate:
-    """Tokens a second of `rounds` over those of AR's rounds `plain`, both at `costs`."""
+    """Return tokens per second, `rounds` ÷ AR's rounds `plain`, both at `costs`."""
     timed = (
         plain.assign(seconds=costs.ar_round_s),
         rounds.assign(seconds=costs.seconds(rounds["drafted"].to_numpy(dtype=float), k)),
@@ -84,26 +85,26 @@ def projection(plain: pd.DataFrame, rounds: pd.DataFrame, costs: RoundCosts, k: 
 
 
 def allowed_costs(folder: RunFolder, known: Row, path: Path, force: bool = False) -> Result:
-    """The costs at `path` for a run of which this is known.
+    """Return the costs at `path` for a run whose provenance is `known`.
 
     Raises:
-        FlybenchError: they are no costs, or another model's and nothing does `force` them.
+        FlybenchError: the file is not a measurement, or is of another model without `force`.
     """
     result = read_costs(path)
     if not same_model(result, known) and not force:
         raise FlybenchError(
-            f"{path} holds costs of {result['model']} and {folder.path} is of {known['model']}, or "
-            "of the same with other paths, layers or bits: choose costs of that pair; `flybench "
-            "latency --acceptance` alone applies others on purpose, with --force."
+            f"{path} has costs of {result['model']} and {folder.path} is of {known['model']}, or "
+            "of the same pair with other paths, layers or bits: choose costs of that pair, or "
+            "apply others with `flybench latency --acceptance RUN COSTS --force`."
         )
     return result
 
 
 def check_costs(result: Result, source: str, methods: Sequence[Row]) -> None:
-    """Refuse a measurement that lacks a part that one of these methods needs.
+    """Check that a measurement has all parts that these methods need.
 
     Raises:
-        FlybenchError: it does.
+        FlybenchError: a part is missing.
     """
     for method in methods:
         measured_costs(result, source, method, pd.DataFrame({"draft_s": [0.0]}))
@@ -112,10 +113,10 @@ def check_costs(result: Result, source: str, methods: Sequence[Row]) -> None:
 def newest(
     results: Path, known: Row, dtype: str | None, methods: Sequence[Row] = ()
 ) -> Path | None:
-    """The latest measurement in `results` of what a run's provenance tells, in its dtype, that has
-    all that these methods need, if any.
+    """Return the newest measurement in `results` that matches a run, or None.
 
-    Of the provenance it wants the model, the models, the device and the engine.
+    It has the model, paths, device and engine of the run's provenance `known`, the same dtype, and
+    all parts that `methods` need.
     """
     files = sorted(results.glob(f"latency-*/{FILE}"), key=lambda f: f.stat().st_mtime)
     for file in reversed(files):
@@ -123,7 +124,7 @@ def newest(
             result = read_costs(file)
             check_costs(result, str(file), methods)
         except FlybenchError:
-            continue  # one that nobody asked for; named, it is refused
+            continue  # an error only for a file that is named
         same = same_model(result, known) and same_machine(result, known)
         if same and result["dtype"] == dtype:
             return file
@@ -131,7 +132,7 @@ def newest(
 
 
 def same_model(result: Result, known: Row) -> bool:
-    """Whether a measurement is of the pair that ran: by its name, its paths and its layers."""
+    """Return whether a measurement and a run have the same pair: names, paths and layers."""
     if result["model"] != known["model"]:
         return False
     roles = [role for role, ref in known["models"].items() if ref and role in result["models"]]
@@ -143,7 +144,7 @@ def same_model(result: Result, known: Row) -> bool:
 
 
 def same_machine(result: Result, known: Row) -> bool:
-    """Whether a measurement and a run had the same device and engine."""
+    """Return whether a measurement and a run have the same device and engine."""
     return all(result[name] == known[name] for name in ("device", "engine"))
 
 

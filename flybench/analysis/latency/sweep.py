@@ -1,5 +1,7 @@
-"""Times of passes of one model by width, context and batch, with their two floors. One axis is
-varied at a time, from one base point."""
+"""Times of passes of one model by width, context and batch, with their two floors.
+
+One axis is varied at a time, starting from one base point.
+"""
 
 from __future__ import annotations
 
@@ -81,9 +83,9 @@ class PassTimer:
         """Return one row for each point, in order; a point that does not fit has a `note` and no
         time."""
         if compiles(self.costed.model.device):
-            torch._dynamo.reset()  # a process keeps only so many compiled passes
+            torch._dynamo.reset()  # the number of compiled passes per process is limited
         found: list[Row] = []
-        # Points of one cache in turn, because on the graph engine every new cache is compiled for.
+        # Points with the same cache are grouped: the graph engine compiles for every new cache.
         for _, group in groupby(points, lambda point: (point.context, point.batch)):
             found += self._same_cache(list(group), tick)
             release()
@@ -96,8 +98,8 @@ class PassTimer:
         for point in points:
             row = {"model": self.costed.role} | asdict(point) | dict.fromkeys(MEASURED)
             row |= floors(self.costed, point, self.rates)
-            why = refusal(self.costed, self.pair, point, opened=bench is not None)
-            row["note"] = from_leader(why)  # ranks measure the same points
+            reason = refusal(self.costed, self.pair, point, opened=bench is not None)
+            row["note"] = from_leader(reason)  # ranks measure the same points
             if row["note"] is None:
                 try:
                     bench = bench or self._open(point)
@@ -113,7 +115,7 @@ class PassTimer:
 
     def _open(self, point: PassShape) -> Bench:
         engine, model = self.pair.engine, self.costed.model
-        # As `on_engine` has it: a draft's results need no such promise.
+        # As in `on_engine`: a draft model does not need row-invariant results.
         row_invariant = engine.row_invariant and self.costed.role == "target"
         size = (self.pair.vocab_size, point.context, point.batch)
         return open_bench(engine.kind, model, *size, row_invariant)
@@ -160,7 +162,7 @@ def refusal(costed: CostedModel, pair: CostedPair, point: PassShape, opened: boo
     tokens = point.context + point.width
     if tokens > costed.context_limit:
         return f"longer than the model's {costed.context_limit} tokens"
-    # The eager engine's cache grows by copying: for a moment it is there twice.
+    # The eager engine's cache grows by copying, so two copies exist for a moment.
     copies = 1 if pair.engine.kind == "graph" else 2
     needed = copies * costed.model_work.cache_bytes(tokens, point.batch)
     fits = opened or needed <= free_bytes(costed.model.device)

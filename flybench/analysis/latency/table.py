@@ -23,7 +23,7 @@ def frame(result: Result) -> pd.DataFrame:
     """Return one row for each point: times and floors in ms.
 
     `steps` is the time over the model's own base point; `over_floor` is the time over the higher
-    floor, 1 being as fast as the machine allows.
+    floor, so 1 is as fast as the machine allows.
     """
     table = pd.DataFrame(result["points"])
     for name, seconds in {
@@ -69,7 +69,7 @@ def between(low: float, high: float) -> str:
 HUES = {"target": "blue", "draft": "orange"}
 MARKS = {"target": "o", "draft": "s"}
 LABELS = {
-    "width": "width (tokens a pass)",
+    "width": "width (tokens per pass)",
     "context": "context (tokens in the cache)",
     "batch": "batch (texts)",
 }
@@ -78,7 +78,7 @@ FLOORS = {"bytes": "--", "operations": ":"}
 
 def figure(table: pd.DataFrame, title: str) -> bytes:
     """Return a PNG with one panel for each axis, from the table of `frame`."""
-    # Far below what binds, the other floor says nothing.
+    # A floor far below the binding one is not informative.
     binding = table[[f"{kind}_floor_ms" for kind in FLOORS]].max(axis=1)
     lowest = pd.concat([table["step_ms"], binding]).min() / 3
 

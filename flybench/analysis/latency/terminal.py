@@ -1,4 +1,4 @@
-"""A measurement for a terminal: a table for each model, the parts of a round, and sentences."""
+"""Text of a measurement, for a terminal."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _heading(role: str, name: str, facts: Result) -> str:
     return (
         f"{role}: {name}, {facts['dtype']}; {scaled(facts['parameters'], ' parameters')}, "
         f"{scaled(facts['weight_bytes'], 'B')} of weights to read, "
-        f"{scaled(facts['kv_bytes_per_token'], 'B')} of cache a token\n"
+        f"{scaled(facts['kv_bytes_per_token'], 'B')} of cache per token\n"
         f"{facts['device']}: reads {scaled(facts['read'], 'B/s')}, multiplies at "
         f"{scaled(facts['multiply'], 'FLOP/s')}"
     )

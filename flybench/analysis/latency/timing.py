@@ -12,7 +12,7 @@ import numpy as np
 from flybench.distributed import from_leader
 from flybench.measure.clock import Clock
 
-# Seconds that all timed calls of a measurement may take together, beyond the least number of them.
+# Total seconds of the timed calls of a measurement, beyond the minimum number of calls.
 BUDGET_S = 60.0
 
 
@@ -38,8 +38,8 @@ class TimingStats(NamedTuple):
 class Effort:
     """Effort for one figure: `warmup` calls, then `least` to `most` timed ones.
 
-    Their number is what `seconds` allow, from the time of the first `least`. `rounds` of decoding
-    are timed.
+    The first `least` calls determine how many fit in `seconds`. `rounds` is the number of timed
+    rounds of decoding.
     """
 
     warmup: int
@@ -51,13 +51,13 @@ class Effort:
     def __str__(self) -> str:
         return (
             f"medians of {self.least} to {self.most} calls after {self.warmup} to warm up; "
-            f"past {self.least} as many as fit in {self.seconds:.1f} s, its share of "
+            f"beyond {self.least} as many as fit in {self.seconds:.1f} s, a share of "
             f"{BUDGET_S:g} s"
         )
 
 
 def effort(device_type: str, figures: int) -> Effort:
-    """Return the effort for each of so many figures."""
+    """Return the effort for each of `figures` figures."""
     seconds = BUDGET_S / figures
     if device_type == "cuda":
         return Effort(warmup=3, least=10, most=30, seconds=seconds, rounds=32)

@@ -1,4 +1,4 @@
-"""How far replays are from real runs of the same settings, on the samples that both have."""
+"""Errors of replays against real runs of the same settings, on the samples that both have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from flybench.core.errors import FlybenchError
 from flybench.metrics.frames import round_frame
 from flybench.records.folder import RunFolder
 
-UNLIKE = ("model", "task", "engine", "sampling", "seed")
+# Settings in which a run and a recording must agree.
+EQUAL = ("model", "task", "engine", "sampling", "seed")
 
 
 def against(
@@ -20,11 +21,12 @@ def against(
     runs: Sequence[RunFolder],
     cells: Sequence[MethodConfig] | None = None,
 ) -> pd.DataFrame:
-    """The replay of `folders` beside each of `runs` whose setting is one of `cells`, or of any.
+    """Replay the settings of `runs` from `folders`, and return one row for each run.
 
-    Rows are those of `replay` with `run`, the run's folder, `n`, the samples that all finished,
-    `tau_real`, and `error`, the replayed tau ÷ the real one − 1. Runs over the same samples are
-    replayed together, which reads the traces once; one of `folders` itself is passed over.
+    Only runs with a setting in `cells` count, if given. Rows are those of `replay` with `run`, the
+    name of the run's folder; `n`, the number of samples that all finished; `tau_real`; and `error`,
+    the replayed tau ÷ the real one − 1. Runs over the same samples are replayed together, which
+    reads the traces once. A run that is one of `folders` is skipped.
 
     Raises:
         FlybenchError: a run is of another model, task, drafter or sampling, or shares no sample.
@@ -32,14 +34,14 @@ def against(
     folder, config = folders[0], recorded_config(folders[0])
     answered = common_samples(folders)
     recorded = {each.path.resolve() for each in folders}
-    wanted = None if cells is None else {(cell.verify, cell.k) for cell in cells}
+    allowed = None if cells is None else {(cell.verify, cell.k) for cell in cells}
     chosen: dict[frozenset[str], list[tuple[RunFolder, MethodConfig]]] = {}
     for run in (each for each in runs if each.path.resolve() not in recorded):
         real = _comparable(folder, config, run)
-        if wanted is not None and (real.verify, real.k) not in wanted:
+        if allowed is not None and (real.verify, real.k) not in allowed:
             continue
-        asked = _answered(folder) & _answered(run)
-        samples = answered & {sample for sample, _ in asked}
+        common = _answered(folder) & _answered(run)
+        samples = answered & {sample for sample, _ in common}
         if not samples:
             raise FlybenchError(
                 f"{run.path} and {folder.path} have no finished sample in common: continue one of "
@@ -48,18 +50,19 @@ def against(
         chosen.setdefault(samples, []).append((run, real))
     if not chosen:
         raise FlybenchError(
-            "none of the runs after --against has a setting of the grid, or all are recordings: "
-            "leave the grid out to replay the settings of the runs, and give other runs."
+            "every run after --against is a recording or has a setting outside the grid: omit the "
+            "grid to replay the settings of the runs, or give other runs."
         )
-    found = [_beside(folders, part, samples) for samples, part in chosen.items()]
-    return pd.concat(found, ignore_index=True)
+    tables = [_against(folders, part, samples) for samples, part in chosen.items()]
+    return pd.concat(tables, ignore_index=True)
 
 
 def common_samples(folders: Sequence[RunFolder]) -> frozenset[str]:
-    """The samples that all recordings finished, which blend into one estimate.
+    """Return the samples that all recordings finished.
 
     Raises:
-        FlybenchError: they are of other models, tasks, drafters or sampling, or share no sample.
+        FlybenchError: the recordings differ in model, task, drafter or sampling, or share no
+            sample.
     """
     first = folders[0]
     config = recorded_config(first)
@@ -74,12 +77,12 @@ def common_samples(folders: Sequence[RunFolder]) -> frozenset[str]:
     return frozenset(sample for sample, _ in shared)
 
 
-def _beside(
+def _against(
     folders: Sequence[RunFolder],
     runs: Sequence[tuple[RunFolder, MethodConfig]],
     samples: frozenset[str],
 ) -> pd.DataFrame:
-    """Runs over the same samples beside their replays, a row each."""
+    """Return one row for each of `runs` over the same samples, with its replay."""
     table = replay(folders, [method for _, method in runs], samples)
     frames = (round_frame(run, method.name) for run, method in runs)
     rounds = [frame[frame["sample_id"].isin(samples)]["emitted"] for frame in frames]
@@ -92,22 +95,22 @@ def _beside(
 
 
 def _comparable(folder: RunFolder, config: RunConfig, run: RunFolder) -> MethodConfig:
-    """The method of a run that differs from the recorded one in its verdicts and K alone."""
+    """Return the method of a run that differs from the recorded one only in its rule and K."""
     other = run.config()
     ours, theirs = config.identity(), other.identity()
-    unlike = [name for name in UNLIKE if ours[name] != theirs[name]]
+    different = [name for name in EQUAL if ours[name] != theirs[name]]
     if not same_drafter(config.method, other.method):
-        unlike.append("method.draft")
-    if unlike:
+        different.append("method.draft")
+    if different:
         raise FlybenchError(
-            f"{run.path} is unlike {folder.path} in {', '.join(unlike)}: compare with runs that "
-            "differ in method.verify and method.k alone."
+            f"{run.path} differs from {folder.path} in {', '.join(different)}: compare with runs "
+            "that differ only in method.verify and method.k."
         )
     return other.method
 
 
 def _answered(folder: RunFolder) -> set[tuple[str, str]]:
-    """Finished samples of a run's method, and what they asked."""
+    """Return (sample, prompt hash) of every finished sample of a run's method."""
     method = recorded_config(folder).method.name
     return {
         (record.sample_id, record.prompt_sha256)

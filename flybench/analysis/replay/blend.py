@@ -1,9 +1,9 @@
 """One estimate from several recordings of the same samples.
 
-A loose setting writes a text of its own, whose tokens are more or less easy to draft than those of
-the target alone, so that a replay along another setting's text is off by more, the oftener it would
-have left it. Each recording therefore counts by the inverse square of its share of strayed rounds;
-one that a setting never leaves is that setting's own, and counts alone.
+The text that a loose setting emits is easier or harder to draft than the target's own. A replay
+along the text of another setting is therefore less accurate, the more of its rounds diverge. Each
+recording is weighted by the inverse square of its share of diverged rounds. A recording without
+diverged rounds gets all the weight.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ FIRST_FIGURE = "tokens"  # the columns before it are settings
 
 
 def blended(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Replays of the same methods over several recordings, row by row, as one table like each."""
-    strayed = np.stack([table["strayed"].to_numpy(float) for table in tables])
-    least = strayed.min(0)
+    """Return the weighted mean, row by row, of one table for each recording."""
+    diverged = np.stack([table["strayed"].to_numpy(float) for table in tables])
+    least = diverged.min(0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.where(least > 0, (least / strayed) ** 2, strayed == 0)
+        shares = np.where(least > 0, (least / diverged) ** 2, diverged == 0)
     shares = shares / shares.sum(0)
     mixed = tables[0].copy()
     for name in [*mixed][[*mixed].index(FIRST_FIGURE) :]:

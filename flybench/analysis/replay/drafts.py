@@ -1,20 +1,21 @@
-"""The draft that would have begun at each place of the recorded text, of any length.
+"""Drafts from every position of the recorded text, of any length.
 
-What a run's traces say of it, and what has to be guessed:
+Some rows of these drafts are recorded, others are imputed:
 
-- A deterministic draft is a function of the text before it, so that the draft from any place of the
-  text is the rest of the round that covers the place. All of that rest is known, what follows a
-  refused token too: it was drafted after that token and judged there, as the window needs it.
-- The token after a whole draft that was kept is the target's own. The target's law is known there,
-  the drafter's token is not: whether it matches is taken from a row of like entropy whose draft had
-  been right so far. If it matches, the draft goes on with the next round.
-- Behind the end of a draft that had gone off the text nothing is known: a row with as many matches
-  since its last mismatch, and of like entropy, lends its match and its own continuation.
+- A deterministic draft depends only on the text before it. The draft from a position is therefore
+  the rest of the round that covers the position. All of that rest is recorded, including the tokens
+  after a rejected one, because the target has scored them.
+- After a draft that was accepted whole, the target's own token follows. The target's entropy is
+  recorded there, the drafter's token is not. Its match is imputed from a row of similar entropy
+  whose draft had matched so far. If it matches, the draft continues with the next round.
+- After the end of a draft that had diverged from the text, nothing is recorded. The match and the
+  continuation are imputed from a row of similar entropy with as many matches since its last
+  mismatch.
 
-A run with a long K therefore serves every shorter one, and replaying its own setting guesses
-nothing. A draft that ended early by itself, as lookup's do, ends there again. For EAGLE-3, whose
-later tokens rest on guessed features, and for lookup, which finds more in a longer text, the rest
-of a round is an approximation of the draft from there.
+A recording with a long K therefore serves every shorter one, and a replay of its own setting
+imputes no tokens. A draft that ended early, as those of lookup do, ends there in the replay too.
+The rest of a round is only an approximation for EAGLE-3, whose later tokens depend on predicted
+features, and for lookup, which finds more matches in a longer text.
 """
 
 from __future__ import annotations
@@ -29,32 +30,32 @@ from torch import Tensor
 from flybench.analysis.replay.rows import NOWHERE, Bools, Floats32, Ints, Rows
 
 SEED = 20251122
-NEARBY = 10  # a guess is one of the rows of like entropy up to so many ranks away
-MOST_MATCHES = 8  # since the last mismatch; more are counted as so many
+NEARBY = 10  # largest distance, in ranks of entropy, between a row and its source row
+MOST_MATCHES = 8  # cap of the number of matches since the last mismatch
 
 
 @dataclass(frozen=True)
 class Drafts:
-    """Drafts of `size` tokens at most from every place of the text [P].
+    """Drafts of at most `size` tokens from every position of the text [P].
 
-    `rows` [P, size + 1] are the rows that judge them, the one behind the last token included;
-    `length` [P] counts their tokens; `guessed` [P, size] marks tokens that no trace holds. `match`,
-    `entropy` and `top3_entropy` [P, size] are what rules ask of the tokens.
+    `rows` [P, size + 1] are the rows of their tokens, and the row after the last token. `length`
+    [P] is the number of tokens. `imputed` [P, size] marks tokens that are not in the traces.
+    `match`, `entropy` and `top3_entropy` [P, size] are the inputs of a rule.
     """
 
     rows: Ints
     length: Ints
-    guessed: Bools
+    imputed: Bools
     match: Tensor
     entropy: Tensor
     top3_entropy: Tensor
 
 
-class Continued:
-    """Recorded rows with a guess for whatever a draft could go on with.
+class ImputedRows:
+    """Recorded rows, with imputed continuations of every draft.
 
-    `match` [R] is the recorded one or a guess, `following` [R] the row after each in a draft, and
-    `told` [R] the row whose drafted token stands for each one's: its own, or the one it guesses by.
+    `match` [R] is recorded or imputed. `next_row` [R] is the next row of the draft. `source_row`
+    [R] is the row that holds the drafted token: the row itself, or the one it is imputed from.
     """
 
     def __init__(self, rows: Rows) -> None:
@@ -62,76 +63,78 @@ class Continued:
         count = len(rows.match)
         last = ~rows.drafted
         size = rows.position[last][rows.round]
-        # A draft shorter than what was asked for had no more to say.
+        # A draft shorter than K had ended by itself.
         self._ends = last & (size < rows.k)
-        self._lent = last & ~self._ends
+        self._imputed = last & ~self._ends
         self.match = rows.match.copy()
-        self.following = np.arange(count) + 1
-        self.following[last] = np.flatnonzero(last)
-        self.told = np.arange(count)
+        self.next_row = np.arange(count) + 1
+        self.next_row[last] = np.flatnonzero(last)
+        self.source_row = np.arange(count)
         self._jumps = np.zeros(count, dtype=bool)
-        self._guess(size)
+        self._impute(size)
 
-    def _guess(self, size: Ints) -> None:
-        rows, since, strayed = self.rows, *self._states()
+    def _impute(self, size: Ints) -> None:
+        rows, since, diverged = self.rows, *self._states()
         rng = np.random.default_rng(SEED)
-        state = np.where(strayed, since, -1)
-        for kind in np.unique(state[self._lent]):
-            lacking = np.flatnonzero(self._lent & (state == kind))
+        state = np.where(diverged, since, -1)
+        for kind in np.unique(state[self._imputed]):
+            missing = np.flatnonzero(self._imputed & (state == kind))
             known = np.flatnonzero(rows.drafted & (state == kind))
             if not len(known):
                 known = np.flatnonzero(rows.drafted)
-            lenders = _alike(rows.entropy, lacking, known, rng)
-            self.match[lacking], self.told[lacking] = rows.match[lenders], lenders
-            goes_on = self.match[lacking] & (rows.text[lacking] != NOWHERE)
+            sources = _similar(rows.entropy, missing, known, rng)
+            self.match[missing], self.source_row[missing] = rows.match[sources], sources
+            continues = self.match[missing] & (rows.text[missing] != NOWHERE)
             # The next round is on the text, unless the answer ends here.
-            goes_on &= ~np.isin(rows.text[lacking] + 1, rows.answers["end"])
-            after = np.minimum(lacking + 1, len(rows.text) - 1)
-            self.following[lacking] = np.where(goes_on, after, self.following[lenders])
-            self._jumps[lacking] = ~goes_on
+            continues &= ~np.isin(rows.text[missing] + 1, rows.answers["end"])
+            after = np.minimum(missing + 1, len(rows.text) - 1)
+            self.next_row[missing] = np.where(continues, after, self.next_row[sources])
+            self._jumps[missing] = ~continues
 
     def _states(self) -> tuple[Ints, Bools]:
-        """Of every row: matches of its round since the last mismatch before it, at most
-        `MOST_MATCHES`, and whether there was any mismatch."""
+        """Return the state of the draft before every row of its round: (matches, diverged).
+
+        The matches are those since the last mismatch, at most `MOST_MATCHES`.
+        """
         rows = self.rows
-        places = np.arange(len(rows.match))
-        begin = places - rows.position
-        latest = np.maximum.accumulate(np.where(rows.match | ~rows.drafted, -1, places))
+        index = np.arange(len(rows.match))
+        begin = index - rows.position
+        latest = np.maximum.accumulate(np.where(rows.match | ~rows.drafted, -1, index))
         latest = np.concatenate([[-1], latest[:-1]])
-        strayed = latest >= begin
-        since = places - np.where(strayed, latest + 1, begin)
-        return np.minimum(since, MOST_MATCHES), strayed
+        diverged = latest >= begin
+        since = index - np.where(diverged, latest + 1, begin)
+        return np.minimum(since, MOST_MATCHES), diverged
 
     @cached_property
     def starts(self) -> Ints:
-        """The row that the draft from each place of the text begins with [P]."""
+        """The first row of the draft from each position of the text [P]."""
         on_text = np.flatnonzero(self.rows.text != NOWHERE)
         starts = np.empty(len(on_text), dtype=np.int64)
         starts[self.rows.text[on_text]] = on_text
         return starts
 
     def drafts(self, size: int) -> Drafts:
-        """The drafts of at most `size` tokens from everywhere."""
-        places = len(self.starts)
-        rows = np.empty((places, size + 1), dtype=np.int64)
-        guessed = np.empty((places, size), dtype=bool)
+        """Return the drafts of at most `size` tokens from every position."""
+        count = len(self.starts)
+        rows = np.empty((count, size + 1), dtype=np.int64)
+        imputed = np.empty((count, size), dtype=bool)
         rows[:, 0] = self.starts
-        jumped = np.zeros(places, dtype=bool)
+        jumped = np.zeros(count, dtype=bool)
         for step in range(size):
             here = rows[:, step]
-            guessed[:, step] = jumped | self._lent[here]
+            imputed[:, step] = jumped | self._imputed[here]
             jumped |= self._jumps[here]
-            rows[:, step + 1] = self.following[here]
+            rows[:, step + 1] = self.next_row[here]
         ended = self._ends[rows[:, :size]]
         length = np.where(ended.any(1), ended.argmax(1), size)
-        asked = (self.match, self.rows.entropy, self.rows.top3_entropy)
-        facts = (torch.from_numpy(part[rows[:, :size]]) for part in asked)
-        return Drafts(rows, length, guessed, *facts)
+        parts = (self.match, self.rows.entropy, self.rows.top3_entropy)
+        inputs = (torch.from_numpy(part[rows[:, :size]]) for part in parts)
+        return Drafts(rows, length, imputed, *inputs)
 
 
-def _alike(entropy: Floats32, lacking: Ints, known: Ints, rng: np.random.Generator) -> Ints:
-    """For each row of `lacking` one of `known` with about its entropy."""
+def _similar(entropy: Floats32, missing: Ints, known: Ints, rng: np.random.Generator) -> Ints:
+    """Return for each row of `missing` a row of `known` with a similar entropy."""
     ordered = known[np.argsort(entropy[known], kind="stable")]
-    place = np.searchsorted(entropy[ordered], entropy[lacking])
-    place = place + rng.integers(-NEARBY, NEARBY + 1, len(lacking))
-    return ordered[place.clip(0, len(ordered) - 1)]
+    rank = np.searchsorted(entropy[ordered], entropy[missing])
+    rank = rank + rng.integers(-NEARBY, NEARBY + 1, len(missing))
+    return ordered[rank.clip(0, len(ordered) - 1)]

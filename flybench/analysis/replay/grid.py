@@ -1,4 +1,4 @@
-"""Replays of a run at many settings, one row each."""
+"""Replays of a run at many settings, with one row for each setting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from flybench.analysis.replay.blend import blended
-from flybench.analysis.replay.drafts import Continued
+from flybench.analysis.replay.drafts import ImputedRows
 from flybench.analysis.replay.rows import Rows, read_rows
 from flybench.analysis.replay.walk import Rounds, walk
 from flybench.config import DRAFT_MODEL_KINDS, MethodConfig, RunConfig
@@ -18,11 +18,18 @@ from flybench.core.errors import FlybenchError
 from flybench.core.outcomes import Outcome
 from flybench.records.folder import RunFolder
 
-TOLD = (Outcome.EXACT, Outcome.LOOSE, Outcome.GATE, Outcome.WINDOW, Outcome.TAIL, Outcome.REJECTED)
+COUNTED = (
+    Outcome.EXACT,
+    Outcome.LOOSE,
+    Outcome.GATE,
+    Outcome.WINDOW,
+    Outcome.TAIL,
+    Outcome.REJECTED,
+)
 
 
 Column = Callable[[MethodConfig, Rounds, Rows], dict[str, Any]]
-"""More figures of a method, from its rounds over the recorded rows."""
+"""A function that returns more columns for a method, from its replayed rounds."""
 
 
 def replay(
@@ -31,17 +38,21 @@ def replay(
     samples: Collection[str] | None = None,
     columns: Sequence[Column] = (),
 ) -> pd.DataFrame:
-    """What each of `methods` would have accepted of recorded drafts, a row each and in order.
+    """Replay each of `methods` over recorded drafts, and return one row for each, in order.
 
-    Of a method its verification and `k` count; its drafter must be that of the recorded runs, which
-    are of the same samples and blend into one estimate. Columns: `kind`, `rule`, `theta`, `window`,
-    `k`; `tokens`, `rounds`, `tau` (pooled), `loose_per_1000`, a count for each of the fates `TOLD`,
-    `fate_exact` and so on; `guessed`, the share of visited tokens that no trace holds, and
-    `strayed`, the share of rounds that left the recorded text; then those of `columns`, such as
-    `Prices`. `samples` restricts all of it to some of the runs'.
+    Methods differ in their rule and `k`; the drafter must be that of the recorded runs. The runs
+    are of the same samples and are combined into one estimate. `samples` selects some of them.
+
+    Columns:
+        - `kind`, `rule`, `theta`, `window`, `k`: the setting.
+        - `tokens`, `rounds`, `tau` (pooled) and `loose_per_1000`.
+        - `fate_exact` and so on: the number of drafted tokens by outcome, for those in `COUNTED`.
+        - `guessed`: the share of reached tokens that are imputed, since no trace has them.
+        - `strayed`: the share of rounds that diverged from the recorded text.
+        - The columns of `columns`, such as `ProjectedSpeedups`.
 
     Raises:
-        FlybenchError: a run is not greedy or of trees, lacks traces, or the costs do not fit.
+        FlybenchError: a run is not greedy, drafts trees or lacks traces, or the costs do not fit.
     """
     with tqdm(
         total=len(methods) * len(folders), desc="replay", unit="cell", leave=False, disable=None
@@ -60,13 +71,13 @@ def _replayed(
     for method in methods:
         _check_drafter(config.method, method)
     rows = read_rows(folder, config.method.name, config.method.k, samples)
-    continued = Continued(rows)
+    imputed_rows = ImputedRows(rows)
     found: dict[int, dict[str, Any]] = {}
     for k in dict.fromkeys(method.k for method in methods):
-        drafts = continued.drafts(k)
+        drafts = imputed_rows.drafts(k)
         for number, method in enumerate(methods):
             if method.k == k:
-                rounds = walk(continued, drafts, method)
+                rounds = walk(imputed_rows, drafts, method)
                 found[number] = {**_setting(method), **_counts(rounds)}
                 for column in columns:
                     found[number] |= column(method, rounds, rows)
@@ -75,17 +86,17 @@ def _replayed(
 
 
 def recorded_config(folder: RunFolder) -> RunConfig:
-    """The configuration of a run that can be replayed.
+    """Return the configuration of a run, after checking that the run can be replayed.
 
     Raises:
-        FlybenchError: it drew its tokens, drafted trees, or drafted nothing.
+        FlybenchError: the run sampled its tokens, drafted trees, or drafted nothing.
     """
     config = folder.config()
     method = config.method
     if method.draft.kind == "none" or method.draft.grows_trees:
         raise FlybenchError(
-            f"{folder.path} is a run of method {method.name}, which drafts no chains: replay one "
-            "of method=spd or method=fly with record.traces=true."
+            f"{folder.path} is a run of method {method.name}, which does not draft chains: replay "
+            "one of method=spd or method=fly with record.traces=true."
         )
     if not config.sampling.rule().greedy:
         raise FlybenchError(
@@ -96,8 +107,10 @@ def recorded_config(folder: RunFolder) -> RunConfig:
 
 
 def same_drafter(one: MethodConfig, other: MethodConfig) -> bool:
-    """Whether two greedy methods propose the same tokens: looking up speeds a draft model up and
-    changes none of its choices."""
+    """Return whether two greedy methods propose the same tokens.
+
+    Lookup makes a draft model faster and does not change its tokens.
+    """
     models = {one.draft.kind, other.draft.kind} <= {*DRAFT_MODEL_KINDS}
     return models or one.draft == other.draft
 
@@ -123,7 +136,7 @@ def _counts(rounds: Rounds) -> dict[str, Any]:
         "rounds": len(rounds.emitted),
         "tau": tokens / len(rounds.emitted),
         "loose_per_1000": 1000 * float(rounds.loose.sum()) / tokens,
-        **{f"fate_{outcome.name.lower()}": int(visited[outcome]) for outcome in TOLD},
-        "guessed": float(rounds.guessed.sum() / max(visited[1:].sum(), 1)),
-        "strayed": float(rounds.strayed.mean()),
+        **{f"fate_{outcome.name.lower()}": int(visited[outcome]) for outcome in COUNTED},
+        "guessed": float(rounds.imputed.sum() / max(visited[1:].sum(), 1)),
+        "strayed": float(rounds.diverged.mean()),
     }

@@ -1,4 +1,4 @@
-"""A run's traces as flat arrays: every row of every round, and where it stands in the text."""
+"""A run's traces as flat arrays: every row of every round, with its position in the text."""
 
 from __future__ import annotations
 
@@ -20,20 +20,28 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Floats32 = NDArray[np.float32]
 NOWHERE = -1
-HARMLESS = {outcome.code for outcome in (Outcome.NOT_REACHED, *ACCEPTED_OUTCOMES)}
+NOT_REJECTED = {outcome.code for outcome in (Outcome.NOT_REACHED, *ACCEPTED_OUTCOMES)}
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows [R] of a run: drafted + 1 for each round, one round after another.
+    """Rows [R] of a run: drafted + 1 for each round, in the order of rounds.
 
-    `match` says that the drafted token is the target's choice, `drafted` that there is one.
-    `round` numbers rounds over all answers and `position` counts from each one's start. The texts
-    of all answers stand one behind the other: `text` is the place of the token that a row decided,
-    `NOWHERE` for rows off the text; `chosen` says that this token was the target's own choice.
-    `answers` has a row for each answer: its sample, turn, and its `begin` and `end` in the texts.
-    `corrected` are the places right after a correction. `token` is the drafted one, `choice` the
-    target's. `k` is the longest draft that was asked for, `words` the size of the vocabulary.
+    Positions in the text count over the concatenated ids of all answers.
+
+    Attributes:
+        match: whether the drafted token is the target's choice.
+        drafted: whether the row has a drafted token.
+        round: index of the round, over all answers.
+        position: index of the row in its round.
+        text: position of the token that the row emitted; `NOWHERE` if it emitted none.
+        chosen: whether the emitted token was the target's own choice.
+        answers: one row for each answer: sample, turn, and its `begin` and `end` in the text.
+        corrected: positions right after a correction.
+        token: the drafted token.
+        choice: the target's choice.
+        k: the maximum length of a draft.
+        vocab_size: the size of the vocabulary.
     """
 
     match: Bools
@@ -49,14 +57,14 @@ class Rows:
     token: Ints
     choice: Ints
     k: int
-    words: int
+    vocab_size: int
 
 
 def read_rows(folder: RunFolder, method: str, k: int, samples: Collection[str] | None) -> Rows:
-    """The rows of a run's method, of all its finished samples or of these.
+    """Read the rows of a run's method, of all its finished samples or of `samples`.
 
     Raises:
-        FlybenchError: there are none, or a sample lacks its traces.
+        FlybenchError: there is no finished sample, or a sample lacks its traces.
     """
     records = [
         record
@@ -70,15 +78,15 @@ def read_rows(folder: RunFolder, method: str, k: int, samples: Collection[str] |
             f"{folder.path} has no finished sample of method {method} to replay: continue it with "
             "the same `flybench run`."
         )
-    shown = tqdm(records, desc="traces", unit="sample", leave=False, disable=None)
-    traces = [read_traces(folder, record) for record in shown]
+    bar = tqdm(records, desc="traces", unit="sample", leave=False, disable=None)
+    traces = [read_traces(folder, record) for record in bar]
     return make_rows(records, traces, k, int(folder.provenance()["vocab_size"]))
 
 
 def make_rows(
-    records: Iterable[Record], traces: Iterable[pd.DataFrame], k: int, words: int
+    records: Iterable[Record], traces: Iterable[pd.DataFrame], k: int, vocab_size: int
 ) -> Rows:
-    """The rows of records with their traces, frames as `flybench.records.traces` reads them."""
+    """Return the rows of records; `traces` are their frames, as from `read_traces`."""
     records = list(records)
     frame = pd.concat(
         [part[["position", "token", "choice", "entropy", "top3_entropy"]] for part in traces],
@@ -108,7 +116,7 @@ def make_rows(
     on_text = position < emitted[number]
     outcomes = "".join(round_.outcomes + Outcome.NOT_REACHED.code for round_ in rounds)
     loose = np.frombuffer(outcomes.encode(), dtype="S1") == Outcome.LOOSE.code.encode()
-    refused = np.array([_refused(round_.outcomes) for round_ in rounds])
+    rejected = np.array([_rejected(round_.outcomes) for round_ in rounds])
     first = np.isin(starts, answers["begin"])
     return Rows(
         match=(frame["token"] == frame["choice"]).to_numpy(),
@@ -120,14 +128,14 @@ def make_rows(
         text=np.where(on_text, starts[number] + position, NOWHERE),
         chosen=on_text & ~loose,
         answers=answers,
-        corrected=starts[1:][refused[:-1] & ~first[1:]],
+        corrected=starts[1:][rejected[:-1] & ~first[1:]],
         token=frame["token"].to_numpy(np.int64),
         choice=frame["choice"].to_numpy(np.int64),
         k=k,
-        words=words,
+        vocab_size=vocab_size,
     )
 
 
-def _refused(outcomes: str) -> bool:
-    """Whether a round ended in a correction."""
-    return any(code not in HARMLESS for code in outcomes)
+def _rejected(outcomes: str) -> bool:
+    """Return whether a round ended in a correction."""
+    return any(code not in NOT_REJECTED for code in outcomes)

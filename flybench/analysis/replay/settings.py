@@ -1,4 +1,4 @@
-"""The cells of a grid: a recorded method at every combination of the settings asked for."""
+"""The cells of a grid: a recorded method at every combination of the given settings."""
 
 from __future__ import annotations
 
@@ -17,39 +17,40 @@ K, VERIFY = "method.k", "method.verify."
 
 
 def grid(recorded: MethodConfig, settings: Sequence[str]) -> tuple[list[MethodConfig], int]:
-    """`recorded` with every combination of settings such as `method.k=5,10`, without repetitions,
-    and how many combinations were left out since their window does not fit in their draft.
+    """Return `recorded` at every distinct combination of settings such as `method.k=5,10`.
 
-    A setting of a rule asks for `fly` where no kind is named and the recorded one lacks it.
+    The second value is the number of combinations left out because their window does not fit in
+    their draft. If no kind of rule is given and the recorded rule lacks a setting, the kind is
+    `fly`.
 
     Raises:
-        FlybenchError: a setting is of no rule that can be replayed, a value is not allowed, or
-            nothing is left.
+        FlybenchError: a setting cannot be replayed, a value is not allowed, or no combination is
+            left.
     """
     from flybench.config.trees import swept_values  # Hydra takes most of a second to import
 
     check_settings(recorded, settings)
     values = swept_values(settings)
-    asked = {name.removeprefix(VERIFY) for name in values.keys() - {K}}
+    given = {name.removeprefix(VERIFY) for name in values.keys() - {K}}
     own = dict(recorded.verify.values).keys()
-    if asked - {"kind"} and "kind" not in asked and not asked <= own:
+    if given - {"kind"} and "kind" not in given and not given <= own:
         values[VERIFY + "kind"] = ["fly"]
     combinations = [dict(zip(values, each, strict=True)) for each in product(*values.values())]
     made = [_settled(recorded, each) for each in combinations]
     for verify, _ in made:
         check_replayable(verify)
     fitting = [(verify, k) for verify, k in made if k > _lookahead(verify)]
-    chosen = dict.fromkeys(fitting or made)  # with none that fits, the method says why
+    chosen = dict.fromkeys(fitting or made)  # if none fits, the method raises the error
     cells = [replace(recorded, verify=verify, k=k) for verify, k in chosen]
     return cells, len(made) - len(fitting)
 
 
 def check_settings(recorded: MethodConfig, settings: Iterable[str]) -> None:
-    """Refuse a setting that no replay can vary.
+    """Check that a replay can vary these settings.
 
     Raises:
-        FlybenchError: a setting is neither K nor one of a rule that comes with flybench or that the
-            run used.
+        FlybenchError: a setting is neither K nor a parameter of a built-in rule or of the rule that
+            the run used.
     """
     rules = {name for name, _ in recorded.verify.values} | parameters("verify")
     known = [K, VERIFY + "kind", *(VERIFY + each for each in sorted(rules - {"at_temperature"}))]
@@ -62,10 +63,10 @@ def check_settings(recorded: MethodConfig, settings: Iterable[str]) -> None:
 
 
 def check_replayable(verify: VerifyConfig) -> None:
-    """Refuse a rule whose outcomes do not follow from recorded traces.
+    """Check that the outcomes of a rule can be computed from recorded traces.
 
     Raises:
-        FlybenchError: the rule has no method `replay`.
+        FlybenchError: the rule is not lossless and has no method `replay`.
     """
     declared = verify.declaration(greedy=True)
     if not declared.option("lossless", False) and "replay" not in declared.methods:

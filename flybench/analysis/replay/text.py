@@ -1,4 +1,4 @@
-"""The work of `flybench replay`: the table of a grid, or of replays beside real runs."""
+"""Implementation of `flybench replay`: tables of a grid, or of replays against real runs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pandas as pd
 
 from flybench.analysis.replay.against import against, common_samples
 from flybench.analysis.replay.grid import recorded_config, replay
-from flybench.analysis.replay.prices import Prices
 from flybench.analysis.replay.settings import grid
+from flybench.analysis.replay.speedups import ProjectedSpeedups
 from flybench.records.folder import RunFolder
 from flybench.text import aligned, interval, number, percent
 
@@ -22,9 +22,10 @@ def replay_runs(
     costs: Path | None,
     others: Sequence[RunFolder],
 ) -> pd.DataFrame:
-    """Print and return the table of a grid, or that of real runs (`others`) beside their replays.
+    """Print and return the table of a grid, or of replays against the real runs `others`.
 
-    `swept` are settings such as `method.k=5,10`, `costs` the file that a speed-up is projected by.
+    `swept` are settings such as `method.k=5,10`. `costs` is a `latency.json` for projected
+    speed-ups.
     """
     cells, left_out = grid(recorded_config(folders[0]).method, swept)
     samples = common_samples(folders)
@@ -32,17 +33,17 @@ def replay_runs(
         table = against(folders, others, cells if swept else None)
         print(errors(table))
     else:
-        columns = [] if costs is None else [Prices(folders[0], costs)]
+        columns = [] if costs is None else [ProjectedSpeedups(folders[0], costs)]
         table = replay(folders, cells, samples, columns)
         print(estimates(table, left_out))
     return table
 
 
 def estimates(table: pd.DataFrame, left_out: int) -> str:
-    """A grid's replays as text, with what they are."""
+    """Return the replays of a grid as text, with a note on what they estimate."""
     priced = "speedup" in table
     titles = ["rule", "theta", "window", "k", "tau (estimate)", "loose ‰", "gate", "window ends"]
-    titles += ["tail", "guessed", "strayed", *(["speed-up (projection)"] if priced else [])]
+    titles += ["tail", "imputed", "diverged", *(["speed-up (projection)"] if priced else [])]
     lines = [titles]
     for row in table.to_dict("records"):
         line = [*_setting(row), number(row["tau"]), number(row["loose_per_1000"], 1)]
@@ -52,18 +53,18 @@ def estimates(table: pd.DataFrame, left_out: int) -> str:
             ends = interval((row["speedup_low"], row["speedup_high"]))
             line.append(f"{number(row['speedup'])} {ends}")
         lines.append(line)
-    told = [
+    parts = [
         aligned(lines),
-        "Estimates from recorded drafts, no measurements: guessed is the share of the tokens that "
-        "no trace holds, strayed that of rounds that would have left the recorded text.",
+        "Estimates from recorded drafts, not measurements: `imputed` is the share of tokens that "
+        "are not in the traces, `diverged` the share of rounds that leave the recorded text.",
     ]
     if left_out:
-        told.append(f"{left_out} combinations are left out: their window does not fit in k.")
-    return "\n".join(told)
+        parts.append(f"{left_out} combinations are left out: their window does not fit in k.")
+    return "\n".join(parts)
 
 
 def errors(table: pd.DataFrame) -> str:
-    """Replays beside real runs as text, with the median of their errors."""
+    """Return replays and real runs as text, with the median error."""
     lines = [["run", "rule", "theta", "window", "k", "n", "tau (replay)", "tau (real)", "error"]]
     for row in table.to_dict("records"):
         taus = number(row["tau"]), number(row["tau_real"])

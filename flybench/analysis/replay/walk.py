@@ -1,10 +1,10 @@
-"""Going along a recorded text, round by round, as a setting's own verdicts say.
+"""Replay of one setting along a recorded text, round by round.
 
-The verdict on the draft from every place of the text is the verifier's (`flybench.verify`), for all
-places at once. A round that emits what the text has goes on right behind it. One that emits
-something else leaves the recorded text, and nothing is known of what would have come: it goes on as
-many tokens further in the recorded text, and, after a correction, at the nearest place there that
-follows one, since drafts after a correction are right less often than elsewhere.
+The verifiers of `flybench.verify` judge the drafts from all positions of the text at once. If a
+round emits the recorded tokens, the next round starts right after them. If it emits other tokens,
+the round diverges and its continuation is unknown. The next round then starts as many tokens
+further in the recorded text. After a correction it starts at the nearest recorded position that
+follows a correction, since drafts there match less often than elsewhere.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from flybench.analysis.replay.drafts import Continued, Drafts
+from flybench.analysis.replay.drafts import Drafts, ImputedRows
 from flybench.analysis.replay.rows import Bools, Ints
 from flybench.config import MethodConfig
 from flybench.core.outcomes import Outcome
@@ -27,13 +27,17 @@ from flybench.verify.fly import kept
 
 @dataclass(frozen=True)
 class Rounds:
-    """The rounds of a replay, answer by answer and in order.
+    """The rounds of a replay, in order.
 
-    `answer` numbers the answer of each round; counts are of tokens kept after truncation at the
-    answer's end; `outcomes` [rounds, K] are 0 where a token was not reached; `guessed` counts the
-    reached tokens that no trace holds; `strayed` says that the round left the recorded text.
-    `loose_tokens` are the rows of the loose tokens that were kept, at places `loosened_at` of
-    answers `loosened_in`.
+    Attributes:
+        answer: index of the answer of each round.
+        drafted, accepted, loose, emitted: numbers of tokens, after truncation at the answer's end.
+        outcomes: outcome of every drafted token [rounds, K]; 0 for a token that was not reached.
+        imputed: number of reached tokens that are not in the traces.
+        diverged: whether the round left the recorded text.
+        loose_rows: rows of the loose tokens that were kept.
+        loose_index: index of each of them in its answer.
+        loose_answer: index of the answer of each of them.
     """
 
     answer: Ints
@@ -42,20 +46,20 @@ class Rounds:
     loose: Ints
     emitted: Ints
     outcomes: Ints
-    guessed: Ints
-    strayed: Bools
-    loose_tokens: Ints
-    loosened_at: Ints
-    loosened_in: Ints
+    imputed: Ints
+    diverged: Bools
+    loose_rows: Ints
+    loose_index: Ints
+    loose_answer: Ints
 
 
-def walk(continued: Continued, drafts: Drafts, method: MethodConfig) -> Rounds:
+def walk(imputed_rows: ImputedRows, drafts: Drafts, method: MethodConfig) -> Rounds:
     """Replay `method`, whose K is the size of `drafts`, from the start of every answer."""
-    outcomes = _fates(continued, drafts, method)
+    outcomes = _judge_all(imputed_rows, drafts, method)
     accepted = accepted_prefix(kept(torch.from_numpy(outcomes))).numpy()
-    landing, strayed = _landings(continued, drafts, accepted)
-    answer, place = _visit(continued, landing)
-    begins, ends = (continued.rows.answers[name].to_numpy() for name in ("begin", "end"))
+    next_start, diverged = _next_starts(imputed_rows, drafts, accepted)
+    answer, place = _visit(imputed_rows, next_start)
+    begins, ends = (imputed_rows.rows.answers[name].to_numpy() for name in ("begin", "end"))
     emitted = np.minimum(accepted[place] + 1, ends[answer] - place)
     own, steps = outcomes[place], np.arange(outcomes.shape[1])
     loose = (own == Outcome.LOOSE) & (steps < emitted[:, None])
@@ -66,51 +70,54 @@ def walk(continued: Continued, drafts: Drafts, method: MethodConfig) -> Rounds:
         loose=loose.sum(1),
         emitted=emitted,
         outcomes=own,
-        guessed=(drafts.guessed[place] & (own != Outcome.NOT_REACHED)).sum(1),
-        strayed=strayed[place],
-        loose_tokens=continued.told[drafts.rows[place, :-1][loose]],
-        loosened_at=((place - begins[answer])[:, None] + steps)[loose],
-        loosened_in=answer.repeat(loose.sum(1)),
+        imputed=(drafts.imputed[place] & (own != Outcome.NOT_REACHED)).sum(1),
+        diverged=diverged[place],
+        loose_rows=imputed_rows.source_row[drafts.rows[place, :-1][loose]],
+        loose_index=((place - begins[answer])[:, None] + steps)[loose],
+        loose_answer=answer.repeat(loose.sum(1)),
     )
 
 
-def _fates(continued: Continued, drafts: Drafts, method: MethodConfig) -> Ints:
-    """The verdict on every draft: [P, K]."""
-    rule, words = build_rule(method.verify, Sampling()), continued.rows.words
-    facts = (drafts.match, drafts.entropy, drafts.top3_entropy)
+def _judge_all(imputed_rows: ImputedRows, drafts: Drafts, method: MethodConfig) -> Ints:
+    """Return the outcomes of every draft [P, K]."""
+    rule, vocab_size = build_rule(method.verify, Sampling()), imputed_rows.rows.vocab_size
+    inputs = (drafts.match, drafts.entropy, drafts.top3_entropy)
     outcomes = torch.zeros(drafts.match.shape, dtype=torch.long)
     lengths = torch.from_numpy(drafts.length)
     for length in np.unique(drafts.length[drafts.length > 0]).tolist():
-        # A window must fit in its draft, so that shorter ones are judged apart.
+        # A window must fit in its draft, so drafts of each length are judged separately.
         chosen = slice(None) if (lengths == length).all() else lengths == length
-        match, entropy, top3 = (part[chosen, :length] for part in facts)
-        outcomes[chosen, :length] = _judge(rule, match, entropy, top3, words)
+        match, entropy, top3 = (part[chosen, :length] for part in inputs)
+        outcomes[chosen, :length] = _judge(rule, match, entropy, top3, vocab_size)
     visited = torch.arange(method.k) <= accepted_prefix(kept(outcomes))[:, None]
     return outcomes.where(visited, int(Outcome.NOT_REACHED)).numpy()
 
 
-def _judge(rule: Verifier, match: Tensor, entropy: Tensor, top3: Tensor, words: int) -> Tensor:
+def _judge(rule: Verifier, match: Tensor, entropy: Tensor, top3: Tensor, vocab_size: int) -> Tensor:
     if isinstance(rule, ReplayableRule):
-        return rule.replay(match, entropy, top3, words)
+        return rule.replay(match, entropy, top3, vocab_size)
     return match_outcomes(match, Outcome.EXACT)
 
 
-def _landings(continued: Continued, drafts: Drafts, accepted: Ints) -> tuple[Ints, Bools]:
-    """Where the round after that from each place begins, and whether the text was left."""
-    rows = continued.rows
+def _next_starts(imputed_rows: ImputedRows, drafts: Drafts, accepted: Ints) -> tuple[Ints, Bools]:
+    """Return the start of the next round after each position, and whether the text was left."""
+    rows = imputed_rows.rows
     places, ends = np.arange(len(accepted)), rows.answers["end"].to_numpy()
     own_end = ends[np.searchsorted(ends, places, side="right")]
     last = drafts.rows[places, accepted]
     aligned = places + accepted + 1
-    strayed = (rows.text[last] != aligned - 1) | ~rows.chosen[last]
-    strayed &= aligned < own_end  # an answer that ends goes nowhere
-    refused = accepted < drafts.length
+    diverged = (rows.text[last] != aligned - 1) | ~rows.chosen[last]
+    diverged &= aligned < own_end  # a round that ends its answer does not diverge
+    rejected = accepted < drafts.length
     near = _nearest(rows.corrected, aligned, places, own_end)
-    return np.where(strayed & refused, near, aligned), strayed
+    return np.where(diverged & rejected, near, aligned), diverged
 
 
 def _nearest(corrected: Ints, wanted: Ints, after: Ints, before: Ints) -> Ints:
-    """The nearest of the places `corrected` to each of `wanted` between the two, else itself."""
+    """Return the position of `corrected` nearest to each of `wanted`, between `after` and `before`.
+
+    Without one, return the wanted position itself.
+    """
     padded = np.concatenate([[-1], corrected, [np.iinfo(np.int64).max]])
     right = np.searchsorted(padded, wanted)
     found = padded[[right - 1, right]]
@@ -122,17 +129,17 @@ def _nearest(corrected: Ints, wanted: Ints, after: Ints, before: Ints) -> Ints:
     return np.where(possible, found[best, places], wanted)
 
 
-def _visit(continued: Continued, landing: Ints) -> tuple[Ints, Ints]:
-    """Every round's answer and the place where it begins, in order."""
-    answers = continued.rows.answers
+def _visit(imputed_rows: ImputedRows, next_start: Ints) -> tuple[Ints, Ints]:
+    """Return the answer and the start position of every round, in order."""
+    answers = imputed_rows.rows.answers
     number, end = np.arange(len(answers)), answers["end"].to_numpy()
     place = answers["begin"].to_numpy()
     found = []
     while len(number):
         found.append((number, place))
-        place = landing[place]
+        place = next_start[place]
         inside = place < end[number]
         number, place = number[inside], place[inside]
-    answer, assistant_prefix = (np.concatenate(part) for part in zip(*found, strict=True))
+    answer, start = (np.concatenate(part) for part in zip(*found, strict=True))
     order = np.argsort(answer, kind="stable")
-    return answer[order], assistant_prefix[order]
+    return answer[order], start[order]

@@ -1,4 +1,4 @@
-"""One sample of a run with AR's answer beside it, and the list of samples."""
+"""One sample of a run with AR's answer for comparison, and the list of samples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOKEN = 14
 FLIPS = {-1.0: "▼ lost", 1.0: "▲ won"}
 NO_TEXTS = (
     "The run has no pieces.json with the texts of these tokens; its `flybench run` adds one.\n"
-    "Without it only loose tokens are marked, where the record holds their offset. By round: a\n"
+    "Without it only loose tokens are marked, if the record has their offset. By round: a\n"
     "letter for each accepted token (e exact, l loose, s sampled), then the target's own token\n"
     "(ᵇ after a whole draft; ᵍ gate, ʷ window, ᵗ tail, ʳ other correction; · no draft):"
 )
@@ -64,7 +64,7 @@ def list_samples(own: pd.DataFrame, baseline: pd.DataFrame) -> str:
 def show_answer(
     own: MethodAnswer, baseline: MethodAnswer | None, vocabulary: Vocabulary, colour: bool
 ) -> str:
-    """Return figures, marked turns and loose tokens of a sample.
+    """Return figures, marked turns and loose tokens of a sample as text.
 
     `baseline` is AR's answer to the sample, if the run has one; `vocabulary` holds the texts of
     tokens.
@@ -122,7 +122,7 @@ def _turn(
     theirs = None if baseline is None else pieces_of(baseline, vocabulary)
     found = None if baseline is None else body.first_difference(own, baseline, texts, theirs)
     offset = None if found is None else found.offset
-    note = f"; {body.DIVERGES} {found.text}" if found else "; the same ids as AR's"
+    note = f"; {body.DIVERGES} {found.text}" if found else "; ids equal to AR's"
     yield f"--- {title}{one_line(method)}{'' if baseline is None else note}"
     if texts is None:
         yield body.marked_loose_tokens(own, offset, colour)
@@ -136,7 +136,7 @@ def _turn(
         yield _loose_tokens(own)
     if baseline is not None and offset is not None:
         yield (
-            f"--- {BASELINE}, the same up to {body.DIVERGES}, from that line on\n\n"
+            f"--- {BASELINE}, equal up to {body.DIVERGES}, from that line on\n\n"
             + body.from_line_of(baseline, offset, colour)
         )
 

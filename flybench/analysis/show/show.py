@@ -1,4 +1,4 @@
-"""The work of `flybench show`: one sample's answer, or the list of samples."""
+"""Implementation of `flybench show`: one sample's answer, or the list of samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flybench.records.token_texts import vocabulary
 
 
 def show(path: Path, sample: str | None, given: str | None) -> int:
-    """Print one sample's answer, or without a sample the list of them.
+    """Print the answer to `sample`, or the list of samples if it is None.
 
     Raises:
         FlybenchError: the run has no records, or no such method or sample.
@@ -24,19 +24,19 @@ def show(path: Path, sample: str | None, given: str | None) -> int:
     folder = CachedFolder(path)
     if not folder.records():
         raise FlybenchError(
-            f"{path} holds no records yet: repeat its `flybench run`, which continues it."
+            f"{path} has no records yet: repeat its `flybench run`, which continues it."
         )
     method = _method(folder, given)
     if sample is None:
-        own, plain = sample_frame(folder, method), sample_frame(folder, BASELINE)
-        print(list_samples(own, plain))
-        print(f"\n{len(own)} samples of {one_line(method)}:", end=" ")
+        samples = sample_frame(folder, method)
+        print(list_samples(samples, sample_frame(folder, BASELINE)))
+        print(f"\n{len(samples)} samples of {one_line(method)}:", end=" ")
         print(f"flybench show {one_line(str(path))} SAMPLE")
         return 0
-    own_arm = _arm(folder, sample, method)
-    beside = (sample, BASELINE) in folder.records() and method != BASELINE
-    plain_arm = _arm(folder, sample, BASELINE) if beside else None
-    print(show_answer(own_arm, plain_arm, vocabulary(folder), use_colour(sys.stdout)))
+    own = _answer(folder, sample, method)
+    has_baseline = (sample, BASELINE) in folder.records() and method != BASELINE
+    plain = _answer(folder, sample, BASELINE) if has_baseline else None
+    print(show_answer(own, plain, vocabulary(folder), use_colour(sys.stdout)))
     return 0
 
 
@@ -52,12 +52,12 @@ def _method(folder: CachedFolder, given: str | None) -> str:
     return given
 
 
-def _arm(folder: CachedFolder, sample: str, method: str) -> MethodAnswer:
+def _answer(folder: CachedFolder, sample: str, method: str) -> MethodAnswer:
     records = folder.records()
     if (sample, method) not in records:
         known = sorted({name for name, own in records if own == method})
         raise FlybenchError(
-            f"{sample!r} is no sample of {one_line(method)} in {folder.path}"
+            f"{sample!r} is not a sample of {one_line(method)} in {folder.path}"
             f"{one_line(suggestion(sample, known))}: `flybench show {folder.path}` lists "
             f"all {len(known)}."
         )

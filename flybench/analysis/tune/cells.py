@@ -1,4 +1,4 @@
-"""Runs of a tuning, one group after another on the same weights."""
+"""Runs of a tuning, on models that are loaded once."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from flybench.run.plan import Plan
 from flybench.run.sweep import Sweep
 
 
-class Cells:
-    """Decodes and scores groups of cells on the same models; `failed` counts the samples that
-    are lost for now."""
+class CellRunner:
+    """Decodes and scores groups of cells on the same models."""
 
     def __init__(self, argv: Sequence[str]) -> None:
         self._plans: dict[RunConfig, Plan] = {}
-        self._lost: dict[Path, int] = {}
+        self._failed: dict[Path, int] = {}
         self._sweep = Sweep([], argv, on_finished=self._keep)
 
     @property
     def failed(self) -> int:
-        return sum(self._lost.values())
+        """Number of samples that failed in the last run of each cell."""
+        return sum(self._failed.values())
 
     def run(self, configs: Sequence[RunConfig]) -> list[Plan]:
-        """The plans of these cells, whose records and scores are on disk.
+        """Run these cells and return their plans; records and scores are then on disk.
 
         Raises:
-            FlybenchError: one of them cannot run.
+            FlybenchError: a cell cannot run.
         """
         self._sweep.enqueue(configs)
         for config in configs:
@@ -40,4 +40,4 @@ class Cells:
 
     def _keep(self, plan: Plan, rows: list[MethodSummary]) -> None:
         self._plans[plan.config] = plan
-        self._lost[plan.folder.path] = sum(row.n_error for row in rows)
+        self._failed[plan.folder.path] = sum(row.n_error for row in rows)

@@ -1,9 +1,9 @@
-"""Real runs of the candidates on the other half of the samples, until intervals decide.
+"""Real runs of the candidates on the second half of the samples, until intervals decide.
 
-All methods and AR answer every sample side by side. The samples grow from look to look; a loose
-setting that is decided at one is not decoded any further. Whoever looks often enough at enough
-settings sees something, so that intervals are wider than 95 %, by Bonferroni over looks and
-settings: a tuning confirms a setting that it should not at most once in twenty times.
+All methods and AR answer every sample side by side. The number of samples grows with every look. A
+loose setting that is decided at a look is not decoded any further. Since several settings are
+tested at several looks, the intervals have Bonferroni's correction for looks and settings: at most
+one tuning in twenty confirms a setting by chance.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Literal
 
-from flybench.analysis.tune.cells import Cells
+from flybench.analysis.tune.cells import CellRunner
 from flybench.config import EXACT, MethodConfig, RunConfig
 from flybench.metrics.paired import Estimate, RetentionVerdict
 from flybench.metrics.results import MethodResult, baseline_of
@@ -28,11 +28,19 @@ State = Literal["exact", "confirmed", "loses accuracy", "not faster", "not resol
 
 @dataclass(frozen=True)
 class CandidateResult:
-    """What `n` samples say of a method: `state` is that of a loose one beside the exact one.
+    """The results of a method on `n` samples.
 
-    `speedup` is AR's time to answer over the method's, `gain` the exact method's over it. `judged`
-    answers were right in AR so often as `solved` says, and `pairs` where they were not graded;
-    `retention` is theirs, without a figure where AR solved too few. `failed` samples are left out.
+    Attributes:
+        failed: number of failed samples, which are excluded.
+        level: confidence level of the intervals.
+        speedup: time to answer, AR ÷ the method.
+        gain: time to answer, the exact method ÷ the method.
+        judged: number of scored pairs of answers.
+        solved: number of right answers of AR among them, or the sum of grades.
+        retention: accuracy, the method ÷ AR; without a value if AR solved too few.
+        pairs: discordant and concordant pairs; None for grades.
+        length_ratio: tokens of the answers, the method ÷ AR.
+        state: the decision on a loose method, `exact` for the exact one.
     """
 
     method: MethodConfig
@@ -51,30 +59,30 @@ class CandidateResult:
 
     @property
     def certain(self) -> bool:
-        """Whether it is known to be faster, or slower, than AR."""
+        """Return whether the method is shown to be faster, or slower, than AR."""
         return self.speedup.side(1) != "open"
 
 
 def confirm(
-    cells: Cells,
+    cells: CellRunner,
     config: RunConfig,
     exact: MethodConfig,
     loose: Sequence[MethodConfig],
     looks: int,
 ) -> list[CandidateResult]:
-    """Decode up to `config.limit` samples by every method; results, the exact one's first.
+    """Decode up to `config.limit` samples by every method; return results, the exact one's first.
 
     Raises:
         FlybenchError: a method's run failed.
     """
-    assert config.limit is not None, "a half has a size"
+    assert config.limit is not None, "the limit of a half is set"
     counts = sizes(config.limit, looks)
     level = 1 - SIGNIFICANCE / (len(counts) * (len(loose) + 1))
     found: dict[MethodConfig, CandidateResult] = {}
     alive = list(loose)
     for size in counts:
-        asked = [replace(config, method=method, limit=size) for method in (exact, *alive)]
-        plain, *methods = cells.run(asked)
+        configs = [replace(config, method=method, limit=size) for method in (exact, *alive)]
+        plain, *methods = cells.run(configs)
         for plan in (plain, *methods):
             found[plan.config.method] = candidate_result(plan, plain, level)
         alive = [method for method in alive if found[method].state == "not resolved"]
@@ -85,33 +93,33 @@ def confirm(
 
 
 def sizes(samples: int, looks: int) -> list[int]:
-    """How many samples there are at each look: all at the last, half as many at each before it."""
+    """Return the number of samples at each look, which doubles up to all `samples`."""
     return list(dict.fromkeys(ceil(samples / 2**n) for n in reversed(range(looks))))
 
 
 def candidate_result(plan: Plan, exact: Plan, level: float) -> CandidateResult:
-    """What the run of `plan` says of its samples, `exact` being the run beside it."""
+    """Return the result of the run of `plan`, with `exact` as the run of the exact method."""
     method, margin = plan.config.method, plan.config.retention_margin
-    asked = {prompt.sample_id for prompt in plan.prompts}
+    samples = {prompt.sample_id for prompt in plan.prompts}
     own, other = (
         MethodResult(
-            folder=CachedFolder.of(each.folder), method=each.config.method.name, only=asked
+            folder=CachedFolder.of(each.folder), method=each.config.method.name, only=samples
         )
         for each in (plan, exact)
     )
-    plain = baseline_of(own.folder, asked)
+    plain = baseline_of(own.folder, samples)
     over_ar, over_exact = own.over(plain, level), own.over(other, level)
     speedup, gain = over_ar.speedup(), over_exact.speedup()
     kept = over_ar.retention()
     if not over_ar.resolvable or kept.interval is None:
-        # Where AR solved next to nothing there is nothing to keep.
+        # If AR solved almost nothing, retention is undefined.
         kept = kept._replace(point=None, interval=None)
     failed = plain.samples.index.difference(own.samples.index)
     return CandidateResult(
         method=method,
         folder=plan.folder,
         n=speedup.n,
-        failed=len(asked) - len(own.samples),
+        failed=len(samples) - len(own.samples),
         level=level,
         speedup=speedup,
         gain=gain,
@@ -127,8 +135,10 @@ def candidate_result(plan: Plan, exact: Plan, level: float) -> CandidateResult:
 
 
 def _state(faster: Estimate, gained: Estimate, kept: RetentionVerdict, failed: bool) -> State:
-    """`faster` than AR, `gained` over the exact setting; one that `failed` where AR did not is
-    never confirmed."""
+    """Return the state of a loose setting from its speed-ups over AR and over the exact setting.
+
+    A setting that `failed` on a sample that AR answered is never confirmed.
+    """
     sides = {faster.side(1), gained.side(1)}
     if kept == "lost":
         return "loses accuracy"

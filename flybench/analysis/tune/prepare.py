@@ -1,4 +1,4 @@
-"""What a tuning decides before it decodes anything: what is tried on which samples, and where."""
+"""Preparation of a tuning: the grid, the two halves of the samples, and the output folder."""
 
 from __future__ import annotations
 
@@ -21,14 +21,24 @@ from flybench.run.provenance import model_facts
 
 log = logging.getLogger(__name__)
 
+# Settings that a tuning sets itself.
 OWN = ("method.k", "method.verify", "shuffle", "record.")
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A checked tuning: `config` as it was asked for, `methods` to be replayed over `first`, one
-    half of the samples, with its `plan`, and confirmed on `second`, the other; `latency`, the file
-    of costs that was given, if any."""
+    """A checked tuning.
+
+    Attributes:
+        settings: the grid and the effort.
+        config: the configuration from the command line.
+        methods: the grid, to be replayed over `first`.
+        first: configuration of the recorded half of the samples.
+        plan: the plan of `first`.
+        second: configuration of the half for confirmation.
+        folder: the output folder.
+        latency: the file of costs, if given.
+    """
 
     settings: TuneSettings
     config: RunConfig
@@ -41,10 +51,10 @@ class Prepared:
 
     @classmethod
     def of(cls, settings: TuneSettings, request: Request, latency: Path | None) -> Prepared:
-        """From what was asked for: the grid, the run to tune and the file of costs, if any.
+        """Check a tuning, and return it prepared.
 
         Raises:
-            FlybenchError: something that would make the tuning fail is known beforehand.
+            FlybenchError: the tuning cannot succeed with these settings.
         """
         config = _composed(request)
         methods = settings.grid(config.method)
@@ -52,25 +62,29 @@ class Prepared:
         plan = make_plan(first)
         if plan.task.judged == "unjudged" and config.judge.kind == "none":
             raise FlybenchError(
-                f"task={config.task.name} with judge=none cannot be tuned, since nothing says "
-                "which answers are right: add judge=local or judge=openai, or choose a task that a "
-                "rule scores."
+                f"task={config.task.name} with judge=none cannot be tuned, since its answers "
+                "are not scored: add judge=local or judge=openai, or choose a task that a rule "
+                "scores."
             )
         if latency is not None:
             _check_costs(plan, settings, config, latency)
         return cls(settings, config, methods, first, plan, second, folder, latency)
 
     def costs(self) -> Path:
-        """What steps cost: the file that was given, the newest one of this pair here, or a new
-        one, which takes a minute or two."""
+        """Return the file of costs: the given one, the newest one of this pair here, or a new one.
+
+        A new measurement takes a minute or two.
+        """
         if self.latency is not None:
             return self.latency
         out = Path(self.config.out).expanduser()
-        needing = _needing(self.settings, self.config)
-        found = newest(out, model_facts(self.plan), self.config.engine.dtype, needing)
-        if found is not None:
-            return found
-        log.info("Measuring what steps cost here, since no `flybench latency` has.")
+        costed = _costed(self.settings, self.config)
+        file = newest(out, model_facts(self.plan), self.config.engine.dtype, costed)
+        if file is not None:
+            return file
+        log.info(
+            "Measuring the costs of steps, since there is no `flybench latency` of this pair here."
+        )
         use_threads(self.plan.engine)
         made = measured(replace(self.first, out=self.config.out))
         assert made is not None, "there is one rank"
@@ -81,16 +95,16 @@ def _composed(request: Request) -> RunConfig:
     for override in request.overrides:
         if override.key.startswith(OWN):
             raise FlybenchError(
-                f"{override.key} is what a tuning decides itself: leave it out, and say what "
-                "to try as tune.k, tune.rule, tune.theta, tune.window and tune.lookup."
+                f"{override.key} is not allowed, since a tuning sets it: leave it out, and give "
+                "the values to try as tune.k, tune.rule, tune.theta, tune.window and tune.lookup."
             )
-    found = cells(request)
-    if len(found) > 1:
+    configs = cells(request)
+    if len(configs) > 1:
         raise FlybenchError(
-            f"flybench tune takes one model and one task, and these are {len(found)} runs: leave "
-            "out -m, and list settings as tune.NAME=VALUE,…."
+            f"flybench tune takes one model and one task, not {len(configs)} runs: leave out -m, "
+            "and list settings as tune.NAME=VALUE,…."
         )
-    (config,) = found
+    (config,) = configs
     if not config.sampling.rule().greedy:
         raise FlybenchError(
             f"sampling.temperature={config.sampling.temperature:g} cannot be tuned, since only "
@@ -105,13 +119,13 @@ def _composed(request: Request) -> RunConfig:
 
 
 def _halves(config: RunConfig, settings: TuneSettings) -> tuple[RunConfig, RunConfig, RunFolder]:
-    """The two halves of the samples, each in an order that mixes categories, and the folder."""
+    """Return the configurations of the two halves, in shuffled order, and the output folder."""
     longest = settings.drafters(config.method)[0]
     whole = replace(config, method=longest, shuffle=True)
     count = len(make_plan(whole).prompts)
     if count < FEWEST_TUNED:
         raise FlybenchError(
-            f"{count} samples are too few to choose by one half and report on the other: use at "
+            f"{count} samples are too few to choose on one half and confirm on the other: use at "
             f"least {FEWEST_TUNED}, better hundreds."
         )
     decisive = [whole.identity(), asdict(settings), config.limit, config.offset]
@@ -128,9 +142,9 @@ def _halves(config: RunConfig, settings: TuneSettings) -> tuple[RunConfig, RunCo
 
 def _check_costs(plan: Plan, settings: TuneSettings, config: RunConfig, latency: Path) -> None:
     result = allowed_costs(plan.folder, model_facts(plan), latency)
-    check_costs(result, str(latency), _needing(settings, config))
+    check_costs(result, str(latency), _costed(settings, config))
 
 
-def _needing(settings: TuneSettings, config: RunConfig) -> list[dict[str, Any]]:
-    """The methods whose costs are asked for."""
+def _costed(settings: TuneSettings, config: RunConfig) -> list[dict[str, Any]]:
+    """Return the methods whose costs are needed."""
     return [to_tree(method) for method in settings.drafters(config.method)]

@@ -1,4 +1,4 @@
-"""Which setting to use, and what the data could not tell."""
+"""Recommendation of a setting, with sentences about the others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from flybench.analysis.tune.confirm import CandidateResult
-from flybench.analysis.tune.settings import told
+from flybench.analysis.tune.settings import describe_method
 from flybench.config import MethodConfig
 from flybench.config.checks import MANY
 from flybench.metrics.stats import samples_needed
@@ -14,7 +14,7 @@ from flybench.metrics.suppression import POWER
 
 
 class Recommendation(NamedTuple):
-    """The `method` to use, None for AR; `resolved` unless another may be better still."""
+    """The `method` to use, None for AR; `resolved` if no other setting may be better."""
 
     method: MethodConfig | None
     resolved: bool
@@ -22,40 +22,52 @@ class Recommendation(NamedTuple):
 
 
 def recommend(results: Sequence[CandidateResult], margin: float) -> Recommendation:
-    """From the results of the exact setting, which is the first, and of loose ones."""
+    """Recommend a setting from results, of which the exact setting's is the first."""
     exact, *loose = results
     confirmed = [each for each in loose if each.state == "confirmed"]
-    doubtful = [each for each in loose if each.state == "not resolved"]
-    notes = [_told(each, margin) for each in loose if each.state != "not resolved"]
-    notes += [_not_resolved(each, margin) for each in doubtful]
+    unresolved = [each for each in loose if each.state == "not resolved"]
+    notes = [_decided(each, margin) for each in loose if each.state != "not resolved"]
+    notes += [_not_resolved(each, margin) for each in unresolved]
     if confirmed:
         best = max(confirmed, key=_gain_of)
-        # One that cannot be faster than the best may stay in doubt.
-        rivals = [each for each in doubtful if each.gain.side(_gain_of(best)) != "below"]
-        first = f"Recommended: {told(best.method)}, {_fast(best)}; {_gain(best)}, and it keeps the "
-        return Recommendation(best.method, not rivals, [f"{first}accuracy.", *notes])
+        # A setting that is not faster than the best one need not be resolved.
+        rivals = [each for each in unresolved if each.gain.side(_gain_of(best)) != "below"]
+        first = (
+            f"Recommended: {describe_method(best.method)}, {_fast(best)}; {_gain(best)}, and it "
+            "keeps the accuracy."
+        )
+        return Recommendation(best.method, not rivals, [first, *notes])
     method, first = _fallback(exact, bool(loose))
     loss = exact.retention.verdict(margin) == "lost"
-    warning = [f"{told(exact.method)} should lose nothing, and {_kept(exact)}."] if loss else []
-    return Recommendation(method, exact.certain and not doubtful, [first, *warning, *notes])
+    warning = (
+        [f"{describe_method(exact.method)} should lose nothing, and {_kept(exact)}."]
+        if loss
+        else []
+    )
+    return Recommendation(method, exact.certain and not unresolved, [first, *warning, *notes])
 
 
 def _fallback(exact: CandidateResult, compared: bool) -> tuple[MethodConfig | None, str]:
-    """The exact setting if it is faster than AR, AR if not."""
-    why = "no loose setting was confirmed" if compared else "no loose setting promised more"
+    """Return the exact setting if it is faster than AR, or else AR."""
+    reason = (
+        "no loose setting was confirmed" if compared else "no loose setting is projected faster"
+    )
     if not exact.n:
         return None, "Recommended: ar, since no sample was finished."
     if not exact.certain:
         needed = exact.speedup.needed(1)
-        why += f"; whether it is faster than AR is not resolved, {_samples(needed)}"
+        reason += f"; whether it is faster than AR is not resolved, {_samples(needed)}"
     if (exact.speedup.point or 0) > 1:
-        return exact.method, f"Recommended: {told(exact.method)}, {_fast(exact)}; {why}."
-    return None, f"Recommended: ar; {told(exact.method)} is {_fast(exact)}; {why}."
+        return (
+            exact.method,
+            f"Recommended: {describe_method(exact.method)}, {_fast(exact)}; {reason}.",
+        )
+    return None, f"Recommended: ar; {describe_method(exact.method)} is {_fast(exact)}; {reason}."
 
 
-def _told(result: CandidateResult, margin: float) -> str:
-    """Why a loose setting was, or was not, confirmed."""
-    name, counted = told(result.method), f"n={result.n}"
+def _decided(result: CandidateResult, margin: float) -> str:
+    """Return a sentence on a loose setting that was confirmed or rejected."""
+    name, counted = describe_method(result.method), f"n={result.n}"
     if result.state == "loses accuracy":
         return f"{name} loses more than {margin:.1%} of the accuracy: {_kept(result)}, {counted}."
     if result.state == "not faster":
@@ -64,16 +76,16 @@ def _told(result: CandidateResult, margin: float) -> str:
 
 
 def _not_resolved(result: CandidateResult, margin: float) -> str:
-    """What a loose setting would take to be decided."""
-    name = told(result.method)
+    """Return a sentence on the number of samples that a loose setting needs."""
+    name = describe_method(result.method)
     if not result.n:
         return f"{name}: not resolved, since no sample was finished."
     if not result.judged:
-        return f"{name}: not resolved, since nothing says which answers are right."
+        return f"{name}: not resolved, since no answer was scored."
     if result.retention.interval is None:
         return (
             f"{name}: not resolved, since AR solved {result.solved:g} of {result.judged}, too "
-            "few to say what is kept: use more samples, or a task that the target can solve."
+            "few for a retention: use more samples, or a task that the target can solve."
         )
     if result.failed and not _open(result, margin):
         return f"{name}: not resolved, since {result.failed} samples failed: run them again."
@@ -83,11 +95,11 @@ def _not_resolved(result: CandidateResult, margin: float) -> str:
 
 
 def _open(result: CandidateResult, margin: float) -> list[int]:
-    """Samples that would decide each of its open questions."""
+    """Return the number of samples that each unresolved figure needs."""
     found, bar, kept = [], 1 - margin, result.retention
     if kept.side(bar) != "above":
         if result.pairs is not None and (kept.point or 0) >= bar:
-            # Only judged pairs count there, and not every sample is one.
+            # Only scored pairs count here, and not every sample is scored.
             judged = samples_needed(result.pairs, margin, POWER, result.level)
             found.append(min(MANY, round(judged * result.n / max(result.judged, 1))))
         else:
@@ -97,7 +109,7 @@ def _open(result: CandidateResult, margin: float) -> list[int]:
 
 
 def _samples(needed: int) -> str:
-    return f"needs n ≥ {needed:,}" if needed < MANY else "and no n can be named that would do"
+    return f"needs n ≥ {needed:,}" if needed < MANY else f"needs over {MANY:,} samples"
 
 
 def _gain_of(result: CandidateResult) -> float:

@@ -1,9 +1,9 @@
-"""How much harm a setting may do, estimated from the tokens that its replay lets through.
+"""Risk of a setting, estimated from the loose tokens of its replay.
 
-Every loose token weighs by its class (`flybench.core.token_classes`, of texts alone, without their
-place): a digit may be the answer, a comma seldom is. The weights are judgement, set once and for
-all before anything was measured with them. What is loosened at an answer's opening counts apart,
-since it may change the form of all that follows.
+Every loose token is weighted by its class (`flybench.core.token_classes`, from the texts of tokens
+only, without their position): a digit may be the answer, a comma rarely is. The weights are a
+judgement and were fixed before any measurement. Loose tokens in the opening of an answer are
+counted separately, since they may change the form of the whole answer.
 """
 
 from __future__ import annotations
@@ -27,21 +27,24 @@ WEIGHTS = {
 
 
 class Risk:
-    """A replay's `risk`, weighted loose tokens in 1,000, and `opening`, the share of answers with a
-    loose token among their first 8."""
+    """Columns of a replay's `risk` and `opening`.
 
-    def __init__(self, spell: Callable[[Sequence[int]], str]) -> None:
+    `risk` is the number of weighted loose tokens per 1,000 tokens. `opening` is the share of
+    answers with a loose token among their first 8.
+    """
+
+    def __init__(self, detokenize: Callable[[Sequence[int]], str]) -> None:
         @cache
         def weight(token: int, choice: int) -> float:
-            return WEIGHTS[classify(spell([token]), spell([choice]))]
+            return WEIGHTS[classify(detokenize([token]), detokenize([choice]))]
 
         self._weight = weight
 
     def __call__(self, method: MethodConfig, rounds: Rounds, rows: Rows) -> dict[str, Any]:
-        pairs = zip(rows.token[rounds.loose_tokens], rows.choice[rounds.loose_tokens], strict=True)
-        weighed = sum(self._weight(int(token), int(choice)) for token, choice in pairs)
-        early = np.unique(rounds.loosened_in[rounds.loosened_at < OPENING])
+        pairs = zip(rows.token[rounds.loose_rows], rows.choice[rounds.loose_rows], strict=True)
+        weighted = sum(self._weight(int(token), int(choice)) for token, choice in pairs)
+        early = np.unique(rounds.loose_answer[rounds.loose_index < OPENING])
         return {
-            "risk": 1000 * weighed / int(rounds.emitted.sum()),
+            "risk": 1000 * weighted / int(rounds.emitted.sum()),
             "opening": len(early) / len(rows.answers),
         }

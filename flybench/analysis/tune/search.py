@@ -1,4 +1,4 @@
-"""From a recorded half of the samples to a few settings that are worth a real run."""
+"""Selection of a few candidate settings by replays over the recorded half of the samples."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import pandas as pd
 
 from flybench.analysis.replay.against import common_samples
 from flybench.analysis.replay.grid import Column, replay
-from flybench.analysis.replay.prices import Prices
 from flybench.analysis.replay.rows import Bools
+from flybench.analysis.replay.speedups import ProjectedSpeedups
 from flybench.analysis.tune.risk import Risk
 from flybench.analysis.tune.settings import TuneSettings, method_of
 from flybench.config import EXACT, MethodConfig, VerifyConfig
 from flybench.metrics.frames import round_frame
 from flybench.run.plan import Plan
 
-# What a setting should have, and should not have.
-GOOD, BAD = ["speedup"], ["risk", "opening"]
+# Columns to maximise and to minimise.
+MAXIMISED, MINIMISED = ["speedup"], ["risk", "opening"]
 
 
-class Found(NamedTuple):
-    """The best exact setting by projection, and loose ones that may be faster, the fastest first.
+class SearchResult(NamedTuple):
+    """The fastest exact setting by projection, and candidate loose settings, the fastest first.
 
-    `table` has a row for each method of the grid in its order: what `replay` tells, a projected
-    `speedup`, `risk`, `opening`, the `lookup` of its draft, and whether it is on the `front`.
+    `table` has one row for each of `methods`, in order: the columns of `replay`, the projected
+    `speedup`, `risk`, `opening`, `lookup`, and whether the row is on the Pareto `front`.
     """
 
     exact: MethodConfig
@@ -36,13 +36,16 @@ class Found(NamedTuple):
     table: pd.DataFrame
 
     def row(self, method: MethodConfig) -> pd.Series:
-        """The table's row of a method."""
+        """Return the row of a method."""
         return self.table.iloc[self.methods.index(method)]
 
 
 def recordings(settings: TuneSettings, base: MethodConfig) -> list[MethodConfig]:
-    """What is recorded on the longest drafts: the exact rule with each drafter, and a loose rule,
-    whose text is nearer to that of other loose ones."""
+    """Return the methods to record, with the longest drafts.
+
+    They are the exact rule with each drafter, and one loose rule, whose text is closer to that of
+    other loose rules.
+    """
     drafters = settings.drafters(base)
     middle = sorted(settings.theta)[len(settings.theta) // 2]
     loose = VerifyConfig.of("fly", rule=settings.rule[0], theta=middle, window=min(settings.window))
@@ -51,12 +54,12 @@ def recordings(settings: TuneSettings, base: MethodConfig) -> list[MethodConfig]
 
 def search(
     recorded: Sequence[Plan], methods: Sequence[MethodConfig], latency: Path, count: int
-) -> Found:
-    """Replay `methods` over the runs of `recordings`, and pick `count` loose ones."""
+) -> SearchResult:
+    """Replay `methods` over the runs of `recordings`, and select up to `count` loose ones."""
     *drafters, loose = recorded
     base = drafters[0]
     columns: list[Column] = [
-        Prices(base.folder, latency, shares=_shares(drafters)),
+        ProjectedSpeedups(base.folder, latency, shares=_shares(drafters)),
         Risk(base.chat.detokenize),
     ]
     folders = [base.folder, loose.folder]
@@ -70,38 +73,39 @@ def search(
     speedups = table["speedup"].to_numpy(float)
     best = int(np.where(exact, speedups, -np.inf).argmax())
     picked = _picked(table[~exact & table["front"]], speedups[best], count)
-    return Found(methods[best], [methods[number] for number in picked], methods, table)
+    return SearchResult(methods[best], [methods[number] for number in picked], methods, table)
 
 
 def front(table: pd.DataFrame) -> Bools:
-    """Rows than which no other is better in one figure and as good in the others [n]; of equal ones
-    the first."""
-    costs = np.column_stack([-table[GOOD].to_numpy(float), table[BAD].to_numpy(float)])
+    """Return a mask of the rows on the Pareto front [n]; of equal rows, only the first is on it."""
+    costs = np.column_stack([-table[MAXIMISED].to_numpy(float), table[MINIMISED].to_numpy(float)])
     as_good = (costs[:, None] <= costs[None]).all(2)
     better = (costs[:, None] < costs[None]).any(2)
-    beaten = np.asarray((as_good & better).any(0))
-    return ~beaten & ~table[GOOD + BAD].duplicated().to_numpy()
+    dominated = np.asarray((as_good & better).any(0))
+    return ~dominated & ~table[MAXIMISED + MINIMISED].duplicated().to_numpy()
 
 
 def _picked(loose: pd.DataFrame, bar: float, count: int) -> list[int]:
-    """The fastest, and the least risky ones that keep a part of its gain over `bar`."""
+    """Return the fastest row, and the least risky rows that keep a part of its gain over `bar`."""
     faster = loose[loose["speedup"] > bar]
     if faster.empty:
         return []
     top = faster["speedup"].max()
-    highest = faster[BAD].max().replace(0, 1)
-    harm = (faster[BAD] / highest).sum(axis=1)
+    highest = faster[MINIMISED].max().replace(0, 1)
+    harm = (faster[MINIMISED] / highest).sum(axis=1)
     least = (top - (top - bar) * n / count for n in range(count))
     picked = [int(harm[faster["speedup"] >= speed].idxmin()) for speed in least]
     return list(dict.fromkeys(picked))
 
 
 def _shares(drafters: Sequence[Plan]) -> dict[str, float]:
-    """Seconds of a drafted token by drafter, over those of the draft model alone: what looking up
-    leaves of them."""
-    taken = {}
+    """Return the seconds of a drafted token by kind of drafter, ÷ those of the draft model.
+
+    Lookup makes the share smaller than 1.
+    """
+    seconds = {}
     for plan in drafters:
         rounds = round_frame(plan.folder, plan.config.method.name)
-        taken[plan.config.method.draft.kind] = rounds["draft_s"].sum() / rounds["drafted"].sum()
-    alone = taken.get("model")
-    return {} if alone is None else {kind: each / alone for kind, each in taken.items()}
+        seconds[plan.config.method.draft.kind] = rounds["draft_s"].sum() / rounds["drafted"].sum()
+    model = seconds.get("model")
+    return {} if model is None else {kind: each / model for kind, each in seconds.items()}

@@ -1,4 +1,4 @@
-"""What is tried, and how much is spent on confirming it."""
+"""The grid of a tuning, and the effort for confirmation."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from flybench.config.checks import positive
 from flybench.core.errors import FlybenchError
 
 MOST_LOOKS = 10
-# What methods of a drafter are called with the exact rule, and with a loose one.
+# Names of a drafter's methods with the exact rule and with a loose one.
 NAMES = {"model": ("spd", "fly_no_lookup"), "nested": ("spd_lookup", "fly")}
 
 
 @dataclass(frozen=True)
 class TuneSettings:
-    """The grid, and the effort: `confirm` settings are run, and judged at `looks` moments.
+    """The grid and the effort: `confirm` loose settings are run, and tested at `looks` sizes.
 
-    `lookup` says whether a draft model is sped up by looking its draft up; no other drafter asks.
+    `lookup` is whether a draft model is itself sped up by lookup. Other drafters ignore it.
     """
 
     rule: tuple[str, ...] = ("official", "vllm", "paper")
@@ -49,7 +49,7 @@ class TuneSettings:
             )
 
     def drafters(self, base: MethodConfig) -> list[MethodConfig]:
-        """The exact rule on the longest drafts: one method for each way to draft.
+        """Return the exact rule on the longest drafts, one method for each drafter.
 
         Raises:
             FlybenchError: `base` drafts with an EAGLE-3 head, or not at all.
@@ -66,7 +66,7 @@ class TuneSettings:
         return [method_of(draft, EXACT, max(self.k)) for draft in drafts]
 
     def grid(self, base: MethodConfig) -> list[MethodConfig]:
-        """Every method that is replayed: the exact rule and all loose ones that fit in K."""
+        """Return the methods to replay: the exact rule and all loose ones that fit in K."""
         drafts = [method.draft for method in self.drafters(base)]
         verdicts = [EXACT, *self._loose()]
         return [
@@ -81,13 +81,13 @@ class TuneSettings:
 
 
 def method_of(draft: DraftConfig, verify: VerifyConfig, k: int) -> MethodConfig:
-    """A method under the name that its kind goes by."""
+    """Return a method, named after its drafter and rule."""
     exact, loose = NAMES.get(draft.kind, (draft.kind, f"fly_{draft.kind}"))
     return MethodConfig(exact if verify == EXACT else loose, k, draft, verify)
 
 
-def told(method: MethodConfig) -> str:
-    """A method in a few words, its rule among them."""
+def describe_method(method: MethodConfig) -> str:
+    """Return the name and settings of a method, such as `spd (exact rule, k=8)`."""
     verify = method.verify
     if verify.kind != "fly":
         return f"{method.name} (exact rule, k={method.k})"

@@ -1,4 +1,4 @@
-"""The tables of a tuning as text: what replays promise, and what real runs showed."""
+"""Tables of a tuning as text: replays and real runs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 
 from flybench.analysis.tune.confirm import CandidateResult
-from flybench.analysis.tune.search import Found
-from flybench.analysis.tune.settings import told
+from flybench.analysis.tune.search import SearchResult
+from flybench.analysis.tune.settings import describe_method
 from flybench.text import NONE, aligned, number, percent
 
 
 def projected(table: pd.DataFrame) -> str:
-    """The front of the replayed grid as text, the fastest first."""
+    """Return the Pareto front of the replayed grid as text, the fastest first."""
     lines = [["method", "rule", "theta", "window", "k", "tau", "speed-up", "loose ‰", "risk"]]
     lines[0] += ["opening"]
     for row in table[table["front"]].sort_values("speedup", ascending=False).to_dict("records"):
@@ -24,8 +24,8 @@ def projected(table: pd.DataFrame) -> str:
     return aligned(lines, left=2)
 
 
-def confirmed(found: Found, results: Sequence[CandidateResult]) -> str:
-    """The real runs as text, the exact method's first."""
+def confirmed(found: SearchResult, results: Sequence[CandidateResult]) -> str:
+    """Return the real runs as text, the exact method first."""
     lines = [["method", "n", "failed", "speed-up", "projected", "over exact", "length"]]
     lines[0] += ["retention", "both/lost/won/no", "result"]
     for each in results:
@@ -33,7 +33,7 @@ def confirmed(found: Found, results: Sequence[CandidateResult]) -> str:
         projected_ = number(found.row(each.method)["speedup"])
         figures = [each.speedup.text(), projected_, each.gain.text()]
         figures += [number(each.length_ratio), each.retention.text("%"), pairs, each.state]
-        lines.append([told(each.method), str(each.n), str(each.failed), *figures])
+        lines.append([describe_method(each.method), str(each.n), str(each.failed), *figures])
     return aligned(lines)
 
 

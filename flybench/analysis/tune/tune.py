@@ -1,4 +1,4 @@
-"""The work of `flybench tune`: record, replay, confirm and recommend."""
+"""Implementation of `flybench tune`: record, replay, confirm and recommend."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from flybench.analysis.dry_run import dry_run
-from flybench.analysis.tune.cells import Cells
+from flybench.analysis.tune.cells import CellRunner
 from flybench.analysis.tune.confirm import confirm
 from flybench.analysis.tune.page import page
 from flybench.analysis.tune.prepare import Prepared
@@ -24,10 +24,10 @@ RESOLVED, FAILED, OPEN = 0, 1, 3
 
 
 def show_plan(ready: Prepared) -> int:
-    """Print what a tuning would record, and how much it would confirm."""
+    """Print the runs that a tuning would record, and the number of settings it would confirm."""
     dry_run(_recorded(ready))
     print(
-        f"From these, {count(len(ready.methods), 'setting')} would be replayed; the best exact "
+        f"From these, {count(len(ready.methods), 'setting')} would be replayed; the fastest exact "
         f"one and up to {count(ready.settings.confirm, 'loose one')} would then answer "
         f"{count(ready.second.limit or 0, 'other sample')}."
     )
@@ -35,29 +35,29 @@ def show_plan(ready: Prepared) -> int:
 
 
 def tune(ready: Prepared, arguments: Sequence[str]) -> int:
-    """Record, replay and confirm; `arguments` are kept as provenance.
+    """Record, replay and confirm; `arguments` are written to the report as provenance.
 
-    Exit code 0: a setting is recommended and no loose one may be better; 3: that is not resolved;
-    1: samples failed.
+    Returns the exit code: 0 if a setting is recommended and no loose one may be better, 3 if that
+    is not resolved, 1 if samples failed.
     """
     settings, folder = ready.settings, ready.folder
     latency = ready.costs()
-    runs = Cells(["flybench", "tune", *arguments])
+    runs = CellRunner(["flybench", "tune", *arguments])
 
     log.info(f"1/3 Recording {ready.first.limit} samples, from which every setting is replayed.")
     recorded = runs.run(_recorded(ready))
     found = search(recorded, ready.methods, latency, settings.confirm)
-    log.info(f"2/3 Replayed {len(ready.methods)} settings; the front by projection:\n")
+    log.info(f"2/3 Replayed {len(ready.methods)} settings; the Pareto front by projection:\n")
     print(projected(found.table))
 
     chosen = count(1 + len(found.loose), "setting")
     log.info(f"\n3/3 Confirming {chosen} on up to {ready.second.limit} other samples.")
-    findings = confirm(runs, ready.second, found.exact, found.loose, settings.looks)
-    decided = recommend(findings, ready.config.retention_margin)
+    results = confirm(runs, ready.second, found.exact, found.loose, settings.looks)
+    decided = recommend(results, ready.config.retention_margin)
     write_method(folder, decided, ready.config)
-    text = page(ready, arguments, found, findings, decided, latency)
-    write_evidence(folder, found, findings, text)
-    print("\n".join([confirmed(found, findings), "", *decided.sentences, "", str(folder.path)]))
+    text = page(ready, arguments, found, results, decided, latency)
+    write_evidence(folder, found, results, text)
+    print("\n".join([confirmed(found, results), "", *decided.sentences, "", str(folder.path)]))
     if decided.method is not None:
         log.info(f"Use it: flybench run --config-dir {folder.path}/conf method=tuned …  ({CONF})")
     if runs.failed:
@@ -66,6 +66,6 @@ def tune(ready: Prepared, arguments: Sequence[str]) -> int:
 
 
 def _recorded(ready: Prepared) -> list[RunConfig]:
-    """The runs whose drafts are replayed: the exact rule, for each way to draft."""
+    """Return the runs whose drafts are replayed."""
     drafters = recordings(ready.settings, ready.config.method)
     return [replace(ready.first, method=each) for each in drafters]

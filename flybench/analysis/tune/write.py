@@ -1,4 +1,4 @@
-"""What a tuning leaves behind: a method's file, tables, a figure, and a page in words."""
+"""Files of a tuning: a method, tables, a figure and a report."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import yaml
 
 from flybench.analysis.tune.confirm import CandidateResult
 from flybench.analysis.tune.recommendation import Recommendation
-from flybench.analysis.tune.search import Found
-from flybench.analysis.tune.settings import told
+from flybench.analysis.tune.search import SearchResult
+from flybench.analysis.tune.settings import describe_method
 from flybench.config import RunConfig, to_tree
 from flybench.metrics.paired import Estimate
 from flybench.records.folder import RunFolder
@@ -24,21 +24,23 @@ CONF = f"conf/method/{TUNED}.yaml"
 
 
 def write_method(folder: RunFolder, decided: Recommendation, config: RunConfig) -> None:
-    """`conf/method/tuned.yaml` for `--config-dir`; none where AR is the best there is."""
+    """Write `conf/method/tuned.yaml` for `--config-dir`, or remove it if AR is recommended."""
     file = folder.path / CONF
     if decided.method is None:
         file.unlink(missing_ok=True)
         return
     file.parent.mkdir(parents=True, exist_ok=True)
     about = f"by flybench tune for {config.model.name} on {config.task.name}"
-    method = replace(decided.method, name=TUNED, description=f"{told(decided.method)}, {about}")
+    method = replace(
+        decided.method, name=TUNED, description=f"{describe_method(decided.method)}, {about}"
+    )
     file.write_text(yaml.safe_dump(to_tree(method), sort_keys=False), encoding="utf-8")
 
 
 def write_evidence(
-    folder: RunFolder, found: Found, results: Sequence[CandidateResult], page: str
+    folder: RunFolder, found: SearchResult, results: Sequence[CandidateResult], page: str
 ) -> None:
-    """The page, the replayed grid, what was confirmed, and the figure of both."""
+    """Write the report, the replayed grid, the real runs, and a figure of both."""
     folder.write("tune.md", page)
     folder.write("grid.csv", found.table.to_csv(index=False))
     folder.write("confirmed.csv", pd.DataFrame(map(_row, results)).to_csv(index=False))
@@ -47,7 +49,7 @@ def write_evidence(
 
 
 def _row(result: CandidateResult) -> dict[str, Any]:
-    """A result as a flat row; two columns for each interval."""
+    """Return a result as a flat row, with two columns for each interval."""
     method = result.method
     row: dict[str, Any] = {"method": method.name, "k": method.k, "draft": method.draft.kind}
     row |= method.verify.tree() | {"run": result.folder.path.name}
@@ -62,8 +64,8 @@ def _row(result: CandidateResult) -> dict[str, Any]:
     return row | ({} if pairs is None else pairs._asdict())
 
 
-def _draw(axes: Axes, found: Found, results: Sequence[CandidateResult]) -> None:
-    """Projected speed against risk; what real runs measured beside what was projected for them."""
+def _draw(axes: Axes, found: SearchResult, results: Sequence[CandidateResult]) -> None:
+    """Plot projected and measured speed-ups against risk."""
     table = found.table
     style: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 4}
     for name, rows, colour in (
@@ -71,8 +73,8 @@ def _draw(axes: Axes, found: Found, results: Sequence[CandidateResult]) -> None:
         ("replayed, on the front", table[table["front"]], "blue"),
     ):
         axes.plot(rows["speedup"], rows["risk"], color=LIGHT[colour], label=name, **style)
-    for place, each in enumerate(results):
-        risk, label = found.row(each.method)["risk"], None if place else "measured, with intervals"
+    for index, each in enumerate(results):
+        risk, label = found.row(each.method)["risk"], None if index else "measured, with intervals"
         ends = each.speedup.interval or (np.nan, np.nan)
         axes.plot(ends, (risk, risk), color=LIGHT["red"])
         axes.plot(

@@ -1,11 +1,10 @@
-"""Results as lm-eval 0.4.13 writes them: lm-eval's own tracker writes the files.
+"""Export of results in the format of lm-eval 0.4.13, written by lm-eval's own tracker.
 
-DIR/RUN__METHOD/results_DATE.json, samples_TASK_DATE.jsonl     one folder a run and method
+DIR/RUN__METHOD/results_DATE.json, samples_TASK_DATE.jsonl     one folder per run and method
 
-A run keeps hashes of prompts and no reference answers: `arg_0` and `target` are empty,
-`prompt_hash` is the run's own, which includes cap and stops, and `doc` names the sample. With
-several filters, only the extract of the main one is kept; the others are empty. Failed samples are
-left out.
+A run has hashes of its prompts and no reference answers. `arg_0` and `target` are therefore empty,
+`prompt_hash` is the run's own, which includes cap and stop strings, and `doc` names the sample.
+With several filters, only the main one has an extract. Failed samples are left out.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ def write_lm_eval(folders: Sequence[RunFolder], out: Path) -> list[Path]:
         FlybenchError: a name in a run's folder is not valid, or a file could not be written.
     """
     runs = [CachedFolder(folder.path) for folder in folders]
-    arms = [(run, method) for run in runs for method in methods_of(run)]
-    bar = tqdm(arms, desc="export", unit="method", disable=None)
+    pairs = [(run, method) for run in runs for method in methods_of(run)]
+    bar = tqdm(pairs, desc="export", unit="method", disable=None)
     return [_write(run, method, out) for run, method in bar]
 
 
@@ -67,14 +66,16 @@ def _write(run: CachedFolder, method: str, out: Path) -> Path:
     about = tracker.general_config_tracker
     name = f"{run.path.resolve().name}/{method}"
     about.log_experiment_args(NAME, {"model": name}, None, None, False)
-    # The tracker writes its own lifetime; this sets it to the time of the answers.
+    # The tracker writes the time since its start; this sets it to the time of the answers.
     seconds = sum(turn.total_s for record, _ in answered for turn in record.turns)
     about.start_time = time.perf_counter() - seconds
     tracker.save_results_aggregated(_results(run, method, task, samples), {task: samples})
     tracker.save_results_samples(task, samples)
     folder = out / str(about.model_name_sanitized)
     if not all(list(folder.glob(f"{what}_*.json*")) for what in ("results", "samples")):
-        raise FlybenchError(f"lm-eval could not write its files into {folder}: check its rights.")
+        raise FlybenchError(
+            f"lm-eval could not write its files into {folder}: check its permissions."
+        )
     return folder
 
 
@@ -128,7 +129,7 @@ def _results(
     for name, found in values.items():
         metric, _, through = name.partition(",")
         row[name] = sum(found) / len(found)
-        # As lm-eval has it: no error for a single value.
+        # As in lm-eval: no error for a single value.
         row[f"{metric}_stderr,{through}"] = mean_stderr(found) if len(found) > 1 else "N/A"
     metrics = {name.partition(",")[0] for name in values}
     settings = known.get("task_config") or {}

@@ -1,4 +1,4 @@
-"""Records as rows: the hash of the prompt, the answer, and the score; as Parquet or `datasets`."""
+"""Export of records as rows of Parquet or `datasets`: prompt hash, answer and score."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROUND = {
     "fates": TEXT,
     **dict.fromkeys(("draft_s", "verify_s", "other_s"), REAL),
 }
-LOOSENED = {
+LOOSE_TOKEN = {
     **dict.fromkeys(("place", "start", "preferred", "rank"), INT),
     **dict.fromkeys(("text", "preferred_text", "kind"), TEXT),
     "copied": TRUTH,
@@ -34,11 +34,11 @@ TURN = {
     "margins": [REAL],
     **dict.fromkeys(("prefill_s", "first_token_s", "total_s"), REAL),
     "rounds": [ROUND],
-    "loosened": [LOOSENED],
+    "loosened": [LOOSE_TOKEN],
 }
-# The columns, one row a sample and method. `fates` are letters of outcomes: e exact, l loose,
-# s sampled; rejected g gate, w window, t tail, r other; . not reached. `correct` is null without
-# a score.
+# The columns, with one row per sample and method. `fates` has one letter per drafted token:
+# accepted e exact, l loose, s sampled; rejected g gate, w window, t tail, r other; . not reached.
+# `correct` is null without a score.
 FEATURES = Features(
     {
         **dict.fromkeys(("run", "model", "task", "method", "device", "engine"), TEXT),
@@ -122,7 +122,7 @@ def write_datasets(folders: Sequence[RunFolder], out: Path) -> list[Path]:
 
 
 def _dataset(folders: Sequence[RunFolder]) -> Any:
-    disable_progress_bars()  # ours, over the runs, is the one that takes time
+    disable_progress_bars()  # the bar over the runs covers them
     return Dataset.from_list(list(_progress(folders)), features=FEATURES)
 
 

@@ -55,7 +55,9 @@ class FlybenchLM(LM):  # type: ignore[misc]
             )
         self._records = None if records is None else Path(records).expanduser()
         if self._records is not None and not self._records.parent.is_dir():
-            raise FlybenchError(f"records={records} is in no folder that exists: make it first.")
+            raise FlybenchError(
+                f"records={records} is in a folder that does not exist: create it first."
+            )
         config = config_of(settings, device)
         use_threads(config.engine)
         self._setup = choose_models(config)
@@ -77,8 +79,8 @@ class FlybenchLM(LM):  # type: ignore[misc]
                 append_line(self._records, record_line(record))
             if record.error is not None:
                 raise FlybenchError(
-                    f"{prompt.sample_id} failed ({record.error}): mend that, and repeat the "
-                    "command with --use_cache to keep what is done."
+                    f"{prompt.sample_id} failed ({record.error}): fix the cause, and repeat the "
+                    "command with --use_cache to keep finished answers."
                 )
             (generation,) = record.turns
             self._answers.append(generation)
@@ -97,8 +99,8 @@ class FlybenchLM(LM):  # type: ignore[misc]
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
         """Not supported: a method changes decoding, not the likelihoods of the target."""
         raise FlybenchError(
-            "flybench writes answers and weighs none: choose tasks whose output_type is "
-            "generate_until, such as gsm8k_cot_llama."
+            "flybench generates answers and does not compute likelihoods: choose tasks whose "
+            "output_type is generate_until, such as gsm8k_cot_llama."
         )
 
     loglikelihood_rolling = loglikelihood
@@ -106,7 +108,7 @@ class FlybenchLM(LM):  # type: ignore[misc]
     def apply_chat_template(
         self, chat_history: list[Message], add_generation_prompt: bool = True
     ) -> str:
-        """Render a conversation. The role of the last message decides on a generation prompt."""
+        """Render a conversation; the role of the last message decides on a generation prompt."""
         return Chat(self.tokenizer, "auto").render(chat_history)
 
     def chat_template(self, chat_template: bool | str = False) -> str:
@@ -148,7 +150,7 @@ class FlybenchLM(LM):  # type: ignore[misc]
             own.check_length(tokens, prompt)
             longest = max(longest, own.reach(prompt, tokens))
         if self._session is None or self._session[0] < longest:
-            self._session = None  # the memory is free before it is taken again
+            self._session = None  # frees the memory before it is allocated again
             self._session = longest, Session.of(own, longest)
         decoder = self._session[1].decoder(own.config.method, own.config.sampling.rule())
         for prompt in prompts[: own.config.warmup]:

@@ -16,12 +16,12 @@ from flybench.core.errors import FlybenchError
 from flybench.core.samples import Prompt
 from flybench.sampling import Sampling
 
-DEVICE = "cuda:0"  # what lm-eval passes when nobody chose one
-ANSWER_TOKENS = 256  # of a task that sets no limit, as in lm-eval
+DEVICE = "cuda:0"  # the default of lm-eval
+ANSWER_TOKENS = 256  # for a task without a limit, as in lm-eval
 LENGTHS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
-DRAWN = ("do_sample", "temperature", "top_k", "top_p")
-# Settings of `flybench run` in whose place lm-eval has its own.
-THEIRS = {
+SAMPLED = ("do_sample", "temperature", "top_k", "top_p")
+# Settings of `flybench run` that lm-eval sets by its own options.
+LM_EVAL_OPTIONS = {
     "task": "--tasks",
     "limit": "--limit",
     "offset": "--samples",
@@ -34,20 +34,20 @@ def config_of(settings: Mapping[str, Any], device: str | None) -> RunConfig:
     """Return the settings of `--model_args` and `--device`; prompts are already rendered.
 
     Raises:
-        FlybenchError: a setting is not known, not allowed, or lm-eval's own.
+        FlybenchError: a setting is unknown, not allowed, or set by an option of lm-eval.
     """
     for name in settings:
-        if name.partition(".")[0] in THEIRS:
-            instead = THEIRS[name.partition(".")[0]]
-            raise FlybenchError(f"{name} in --model_args is not allowed: use {instead} for that.")
+        if name.partition(".")[0] in LM_EVAL_OPTIONS:
+            instead = LM_EVAL_OPTIONS[name.partition(".")[0]]
+            raise FlybenchError(f"{name} in --model_args is not allowed: use {instead}.")
     overrides = [f"{name}={write_value(value)}" for name, value in settings.items()]
     if device not in (None, DEVICE):
         overrides.append(f"engine.device={device}")
     (config,) = cells(parse_request([*overrides, "task.chat_template=none"]))
     if config.engine.tp > 1:
         raise FlybenchError(
-            f"engine.tp={config.engine.tp} is not allowed here: lm-eval would ask every rank, so "
-            "use model.target.device=balanced, or flybench run task=lm_eval."
+            f"engine.tp={config.engine.tp} is not allowed here, since lm-eval would ask every "
+            "rank: use model.target.device=balanced, or flybench run task=lm_eval."
         )
     return config
 
@@ -75,14 +75,14 @@ def prompts_of(requests: Iterable[Instance], sampling: Sampling) -> Iterable[Pro
 
 
 def _check_request(wanted: Mapping[str, Any], ours: Sampling) -> None:
-    """Check that a request asks for the tokens that the sampling settings give."""
-    unknown = sorted(set(wanted) - {"until", *LENGTHS, *DRAWN})
+    """Check that a request has the same sampling settings as `ours`."""
+    unknown = sorted(set(wanted) - {"until", *LENGTHS, *SAMPLED})
     if unknown:
         raise FlybenchError(
-            f"generation_kwargs {', '.join(unknown)} are not allowed: flybench knows until, "
-            f"{LENGTHS[0]}, {', '.join(DRAWN)}."
+            f"generation_kwargs {', '.join(unknown)} are not allowed: flybench supports until, "
+            f"{LENGTHS[0]}, {', '.join(SAMPLED)}."
         )
-    given = {name: wanted[name] for name in DRAWN if wanted.get(name) is not None}
+    given = {name: wanted[name] for name in SAMPLED if wanted.get(name) is not None}
     if not {"do_sample", "temperature"} & set(given):
         return
     theirs = Sampling()
@@ -95,7 +95,7 @@ def _check_request(wanted: Mapping[str, Any], ours: Sampling) -> None:
             for s in (theirs, ours)
         ]
         raise FlybenchError(
-            f"the task draws its tokens with {both[0]}, and --model_args with {both[1]}: add "
+            f"the task samples with {both[0]}, and --model_args with {both[1]}: add "
             f"sampling.temperature={theirs.temperature:g} (also top_k, top_p) to --model_args, or "
             "change the task by --gen_kwargs."
         )

@@ -1,7 +1,8 @@
-"""Judge answers that no rule can score, with a model behind an endpoint or a local one.
+"""Scoring by a judge model, behind an endpoint or local, for tasks without a rule.
 
-`questions.py` lists the questions of a run, `prompts.py` words them and reads verdicts, `asking.py`
-asks the questions without an answer yet, and `grades.py` turns verdicts into scores.
+`questions.py` lists the questions of a run. `prompts.py` renders them and parses verdicts.
+`asking.py` asks the questions that have no verdict yet, and `grades.py` converts verdicts to
+scores.
 
     flybench run model=… method=fly task=mt_bench judge=openai judge.model=…
     flybench score RUN judge=local judge.model=…
@@ -22,7 +23,7 @@ def build_judge(config: JudgeConfig) -> Judge:
     """Build the judge of a configuration whose kind is not none; nothing is loaded yet."""
     if config.kind == "openai":
         return EndpointJudge(config)
-    # Imports the engines, which nothing else that reads runs needs.
+    # Imports the engines, which an endpoint does not need.
     from flybench.score.judge.local import LocalJudge
 
     return LocalJudge(config)
@@ -46,7 +47,7 @@ def check_judge(config: RunConfig, task: Task) -> None:
     """Check before decoding that the answers can be judged.
 
     Raises:
-        FlybenchError: they cannot be judged.
+        FlybenchError: the answers cannot be judged.
     """
     if config.judge.kind != "none":
         prompts_to_judge(config, task)

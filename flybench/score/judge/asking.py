@@ -1,9 +1,9 @@
-"""Ask a judge every question without a judgement in the run's folder or a reply in the cache.
+"""Ask a judge every question that has no verdict in the run's folder and no reply in the cache.
 
-Each reply is written before the next one is awaited: a stopped run of the judge resumes. Failed
-questions are recorded as such and asked again the next time. Replies are cached by the hash of
-everything that decides them, one file each in the folder `judgements` of flybench's cache, since
-AR's answers are the same in every run of a sweep. Remove that folder to ask anew.
+Each reply is written before the next one is awaited, so a stopped judge resumes. Failed questions
+are recorded as failed and asked again the next time. Replies are cached by the hash of the question
+and the judge, one file each in the folder `judgements` of flybench's cache, because AR's answers
+are the same in every run of a sweep. Remove that folder to ask all questions again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def ask_all(
     """Append a judgement for every question without one; each key is asked once.
 
     Raises:
-        FlybenchError: there is something to ask, and the judge is not available.
+        FlybenchError: a question is to be asked and the judge is not available.
     """
     folder.repair(JUDGEMENTS)
     known = {key for key, judgement in folder.judgements().items() if not judgement.error}
@@ -65,8 +65,8 @@ def ask_all(
             bar.update()
     if failures:
         log.warning(
-            "%d of %d calls of the judge failed, the first with: %s; `flybench score %s` tries "
-            "them again.",
+            "%d of %d calls of the judge failed, the first with: %s; run `flybench score %s` to "
+            "try them again.",
             len(failures),
             len(groups),
             failures[0],
@@ -77,7 +77,7 @@ def ask_all(
 def _replies(
     groups: QuestionGroups, judge: Judge, config: JudgeConfig
 ) -> Iterator[tuple[str, Reply | CallFailed]]:
-    """Yield replies as they arrive; closing it waits for running calls and starts no others."""
+    """Yield replies as they arrive; closing waits for running calls and cancels the others."""
 
     def call(question: Question) -> Reply | CallFailed:
         try:

@@ -28,12 +28,12 @@ def checked(reply: Reply) -> Reply:
     """
     kinds = (str, str | None, int | None, int | None)
     if not all(isinstance(value, kind) for value, kind in zip(reply, kinds, strict=True)):
-        raise TypeError("a reply holds a text, and counts of tokens if any")
+        raise TypeError("a reply has a text, and optional counts of tokens")
     return reply
 
 
 class CallFailed(Exception):
-    """A question was not answered; the message has the reason and no secrets."""
+    """A failed call of a judge; the message has the reason and contains no secrets."""
 
 
 class Judge(Protocol):
@@ -41,17 +41,17 @@ class Judge(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Everything that decides a verdict besides the question.
+        """The settings that a verdict depends on, apart from the question.
 
         Raises:
             FlybenchError: the model cannot be found.
         """
 
     def check(self) -> None:
-        """Check that the judge is available, before anything expensive.
+        """Check that the judge is available, before any decoding.
 
         Raises:
-            FlybenchError: it is not.
+            FlybenchError: the judge is not available.
         """
 
     def prepare(self, asked: Sequence[Messages]) -> None:
@@ -61,10 +61,10 @@ class Judge(Protocol):
         """Ask one question. Up to the configured concurrency, several threads may call this.
 
         Raises:
-            CallFailed: there is no answer.
+            CallFailed: the judge did not answer.
         """
 
 
 def key_of(identity: Mapping[str, Any], messages: Messages) -> str:
-    """Return the hash of everything that decides a verdict."""
+    """Return the hash of a question and of the judge's identity."""
     return digest({"judge": identity, "messages": messages})

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 LONGEST_MESSAGE = 200
 LONGEST_WAIT_S = 8.0
-PATIENCE_S = 15.0  # for a first sign of life
+CHECK_TIMEOUT_S = 15.0
 
 
 class EndpointJudge:
-    """A judge that asks `config.model`; a permanent refusal is not retried."""
+    """A judge that calls `config.model`; a permanent error is not retried."""
 
     def __init__(self, config: JudgeConfig) -> None:
         self._config = config
-        self._refused = threading.Event()
+        self._rejected = threading.Event()
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -45,7 +45,7 @@ class EndpointJudge:
         import openai
 
         try:
-            client.with_options(max_retries=1, timeout=PATIENCE_S).models.list()
+            client.with_options(max_retries=1, timeout=CHECK_TIMEOUT_S).models.list()
         except openai.APIConnectionError as error:
             raise FlybenchError(
                 f"The judge's endpoint {where} cannot be reached ({_cause(error)}): start it, or "
@@ -53,11 +53,11 @@ class EndpointJudge:
             ) from None
         except (openai.AuthenticationError, openai.PermissionDeniedError):
             raise FlybenchError(
-                f"The judge's endpoint {where} refuses the key in {self._config.key_env}: put a "
-                "valid one there, or name another variable as judge.key_env=."
+                f"The judge's endpoint {where} rejects the key in {self._config.key_env}: set a "
+                "valid key, or another variable as judge.key_env=."
             ) from None
         except (openai.OpenAIError, ValueError):
-            pass  # it answers; a list of models is not required
+            pass  # the server answers; a list of models is not required
 
     def prepare(self, asked: Sequence[Messages]) -> None:
         pass
@@ -65,17 +65,17 @@ class EndpointJudge:
     def ask(self, messages: Messages) -> Reply:
         import openai
 
-        if self._refused.is_set():
-            raise CallFailed("not asked, since the endpoint refused a call for good")
+        if self._rejected.is_set():
+            raise CallFailed("not asked, since the endpoint rejected an earlier call permanently")
         for attempt in range(self._config.retries + 1):
             try:
                 return _reply(self._complete(messages))
             except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-                # Their texts quote parts of the key.
-                self._refused.set()
-                raise CallFailed(f"HTTP {error.status_code}: the key is refused") from None
+                # Their messages quote parts of the key.
+                self._rejected.set()
+                raise CallFailed(f"HTTP {error.status_code}: the key is rejected") from None
             except openai.NotFoundError as error:
-                self._refused.set()
+                self._rejected.set()
                 raise CallFailed(self._clean(f"HTTP 404: {error.message}")) from None
             except openai.APIStatusError as error:
                 raise CallFailed(
@@ -84,12 +84,12 @@ class EndpointJudge:
             except openai.APIConnectionError as error:
                 raise CallFailed(f"no answer ({_cause(error)})") from None
             except (openai.OpenAIError, ValueError, AttributeError, LookupError, TypeError):
-                # A malformed reply, as gateways send now and then.
+                # A malformed reply, as some gateways occasionally send.
                 time.sleep(min(0.5 * 2**attempt, LONGEST_WAIT_S) * random.uniform(0.5, 1))
         raise CallFailed("the endpoint's reply is not a chat completion")
 
     def _complete(self, messages: Messages) -> Any:
-        # OpenAI's reasoning models know only the newer name, older servers only the other.
+        # OpenAI's reasoning models accept only the newer name, older servers only the older one.
         cap = "max_completion_tokens" if "api.openai.com" in self._config.base_url else "max_tokens"
         settings: dict[str, Any] = {"messages": messages, cap: self._config.max_new_tokens}
         if self._config.temperature is not None:
@@ -120,10 +120,10 @@ class EndpointJudge:
         if name and not found and not self._config.loopback:
             raise FlybenchError(
                 f"judge=openai needs a key in the environment variable {name}, which is not set: "
-                "set it, name another one as judge.key_env=, or set judge.key_env=null if "
-                f"{self._config.base_url} wants none."
+                "set it, set another variable as judge.key_env=, or set judge.key_env=null if "
+                f"{self._config.base_url} needs no key."
             )
-        return found or "none"  # a server on this machine seldom wants one, the package always
+        return found or "none"  # the package requires a key, a local server usually does not
 
     def _clean(self, text: str) -> str:
         """Return one line of a server's message, without the key."""
@@ -135,7 +135,7 @@ def _reply(completion: Any) -> Reply:
     """Return the reply of a completion.
 
     Raises:
-        AttributeError, LookupError, TypeError: it is malformed.
+        AttributeError, LookupError, TypeError: the completion is malformed.
     """
     choice, usage = completion.choices[0], completion.usage
     counts = (None, None) if usage is None else (usage.prompt_tokens, usage.completion_tokens)

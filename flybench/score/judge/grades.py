@@ -1,7 +1,7 @@
-"""Scores from judgements: the mean grade of an answer, and its comparison with AR's.
+"""Scores from verdicts: the mean grade of an answer, and its comparison with AR's.
 
-A sample needs a readable verdict on each turn for a grade, and two for a comparison. A method wins
-or loses only if the verdicts in both orders agree; everything else is a tie.
+A grade needs a readable verdict on each turn of the sample, and a comparison needs two. A method
+wins or loses only if the verdicts in both orders agree. Otherwise the comparison is a tie.
 """
 
 from __future__ import annotations

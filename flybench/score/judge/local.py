@@ -1,6 +1,6 @@
 """A local judge: any model that flybench can decode, greedily with AR.
 
-It is loaded when there is something to ask, after the pair that it judges was unloaded.
+It is loaded before the first question, after the evaluated models have been unloaded.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ class LocalJudge:
         self._decoder = build_decoder(AR, pair.target, None, Sampling())
 
     def ask(self, messages: Messages) -> Reply:
-        assert self._decoder is not None, "prepare comes first"
+        assert self._decoder is not None, "prepare is called before ask"
         ids, most = self._encode(messages), self._config.max_new_tokens
         limit = self._info.context_limit
         if len(ids) + most > limit:
             raise CallFailed(
-                f"the question has {len(ids)} tokens and the verdict up to {most}, and the model's "
-                f"context {limit}"
+                f"the question has {len(ids)} tokens and the verdict up to {most}, which exceeds "
+                f"the model's context of {limit}"
             )
         stop = StopRule(self._info.eos_ids, most, (), self._chat.detokenize)
         try:
@@ -97,7 +97,7 @@ class LocalJudge:
     def _chat(self) -> Chat:
         if not self._info.tokenizer.chat_template:
             raise FlybenchError(
-                f"judge.model={self._config.model} has no chat template, so it cannot be asked: "
+                f"judge.model={self._config.model} has no chat template, which a judge needs: "
                 "choose a chat model."
             )
         return Chat(self._info.tokenizer, "auto")

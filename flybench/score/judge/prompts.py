@@ -1,7 +1,8 @@
-"""Prompts for a judge, and the verdict that its reply ends in.
+"""Prompts for a judge, and the parser of its verdicts.
 
-Text of a data set or a model is put between tags, and the judge is told to follow no instructions
-in it. A reference answer follows its question and belongs to neither side.
+Texts of a data set or a model are enclosed in tags, and the judge is told to follow no instructions
+in them. A reference answer follows its question and belongs to neither side. The key of a verdict
+is a hash of its prompt, so any change of these texts asks all questions again.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def pair_prompt(first: Sequence[Exchange], second: Sequence[Exchange]) -> Messag
 
 
 def _user(parts: Sequence[str]) -> Messages:
-    # One message of the user: templates without a system role take it, too.
+    # A single user message, since some templates have no system role.
     return ({"role": "user", "content": "\n\n".join(parts)},)
 
 

@@ -1,7 +1,7 @@
-"""Questions of a run for a judge: a grade for every turn, and each method against AR twice.
+"""Questions of a run for a judge: a grade for every turn, and two comparisons with AR.
 
-The grade of a later turn is asked with all turns before it. Whole conversations are compared, in
-both orders because judges have a position bias; equal conversations need no comparison.
+The grade of a later turn is asked with all turns before it. Whole conversations are compared in
+both orders, because judges have a position bias. Equal conversations are not compared.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def exchanges(prompt: Prompt, record: Record) -> list[Exchange]:
 
 
 def alike(first: Record, second: Record) -> bool:
-    """Return whether two records have equal answers, of which neither can be better."""
+    """Return whether two records have equal answers."""
     return [turn.text for turn in first.turns] == [turn.text for turn in second.turns]
 
 
@@ -81,7 +81,7 @@ FOLDER = "reference_answer"
 def with_references(prompts: Sequence[Prompt], config: RunConfig) -> list[Prompt]:
     """Return the prompts with references from the file of `config`, or else with their own.
 
-    The file is in MT-Bench's format, one JSON object a line:
+    The file is in MT-Bench's format, one JSON object per line:
 
     {"question_id": 101, "choices": [{"turns": ["answer to turn 1", "answer to turn 2"]}], …}
 
@@ -94,14 +94,14 @@ def with_references(prompts: Sequence[Prompt], config: RunConfig) -> list[Prompt
     found = dict(_references(row, file) for row in read_rows(file))
     if not found.keys() & {prompt.sample_id for prompt in prompts}:
         raise FlybenchError(
-            f"{file} has a reference answer to none of the questions of task {config.task.name}: "
-            "name the right file as judge.reference=."
+            f"{file} has no reference answer to any question of task {config.task.name}: set the "
+            "right file as judge.reference=."
         )
     return [replace(p, references=found.get(p.sample_id, ())) for p in prompts]
 
 
 def _file(config: RunConfig) -> Path | None:
-    """Return the file of reference answers; None if none is named or found beside the task."""
+    """Return the file of reference answers; None if none is set or found."""
     if config.judge.reference is None:
         if config.task.path is None:
             return None
@@ -119,8 +119,8 @@ def _only(folder: Path) -> Path:
     files = sorted(folder.glob("*.jsonl"))
     if len(files) != 1:
         raise FlybenchError(
-            f"{folder} holds {len(files)} files of reference answers (.jsonl) where one is needed: "
-            "name the file as judge.reference=."
+            f"{folder} has {len(files)} files of reference answers (.jsonl) instead of one: set "
+            "the file as judge.reference=."
         )
     return files[0]
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from flybench.analysis.replay.against import against
-from flybench.analysis.replay.drafts import Continued
+from flybench.analysis.replay.drafts import ImputedRows
 from flybench.analysis.replay.grid import recorded_config, replay
 from flybench.analysis.replay.rows import read_rows
 from flybench.analysis.replay.settings import grid
@@ -72,9 +72,9 @@ def run(*settings: str) -> RunFolder:
 def rounds_of(folder: RunFolder, method: MethodConfig) -> list[tuple[int, int, int, int, str]]:
     """Every round as replayed: drafted, accepted, loose, emitted, fates."""
     config = recorded_config(folder)
-    continued = Continued(read_rows(folder, config.method.name, config.method.k, None))
-    found = walk(continued, continued.drafts(method.k), method)
-    assert not found.guessed.any() or method != config.method
+    imputed_rows = ImputedRows(read_rows(folder, config.method.name, config.method.k, None))
+    found = walk(imputed_rows, imputed_rows.drafts(method.k), method)
+    assert not found.imputed.any() or method != config.method
     outcomes = ["".join(OUTCOME_CODES[outcome] for outcome in row) for row in found.outcomes]
     counts = zip(found.drafted, found.accepted, found.loose, found.emitted, strict=True)
     return [

@@ -50,9 +50,9 @@ def test_a_loose_token_weighs_by_its_class(kept: str, top1: str, weight: float) 
     )
     rounds: Any = SimpleNamespace(
         emitted=np.array([60, 40]),
-        loose_tokens=np.array([0, 2]),
-        loosened_at=np.array([3, 8]),
-        loosened_in=np.array([0, 1]),
+        loose_rows=np.array([0, 2]),
+        loose_index=np.array([3, 8]),
+        loose_answer=np.array([0, 1]),
     )
     risk = Risk(lambda ids: words[ids[0]])
     found = risk(SimpleNamespace(), rounds, rows)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flybench.analysis.tune.settings import EXACT, TuneSettings, told
+from flybench.analysis.tune.settings import EXACT, TuneSettings, describe_method
 from flybench.cli.main import main
 from flybench.config import MethodConfig, VerifyConfig
 from flybench.config.compose import cells, parse_request
@@ -39,7 +39,7 @@ def test_a_drafter_without_a_model_is_not_sped_up() -> None:
 
 def test_a_method_says_its_rule() -> None:
     verify = VerifyConfig.of("fly", rule="vllm", theta=0.3, window=2)
-    assert told(MethodConfig("fly", 8, base("fly").draft, verify)) == (
+    assert describe_method(MethodConfig("fly", 8, base("fly").draft, verify)) == (
         "fly (vllm rule, k=8 theta=0.3 window=2)"
     )
 

@@ -1,12 +1,12 @@
-"""Which differences of two runs make which comparison meaningless, and how that is said.
+"""Checks that two runs can be compared.
 
-| they differ in | then |
+| the runs differ in | effect |
 |---|---|
-| task, data, cap, sampling, target's weights, prompts | nothing is compared: refused |
-| metric or judge | accuracy is not comparable |
-| card, processor, device or dtype | times are not comparable; `--across-machines` lifts that |
+| task, data, cap, sampling, target's weights, prompts | the comparison is refused |
+| metric or judge | accuracies are not compared |
+| GPU, processor, device or dtype | times are compared only with `--across-machines` |
 
-Method, draft model, engine, seed and flybench's commit may differ: they are what is compared.
+Method, draft model, engine, seed and flybench's commit may differ.
 """
 
 from __future__ import annotations
@@ -18,26 +18,27 @@ from flybench.analysis.compare.sides import Side
 from flybench.core.errors import FlybenchError
 
 MEASURE = ("metric",)
-# Of a target, what makes other weights of the same files.
+# Settings of a target that change the weights of the same files.
 WEIGHTS = ("quantize", "skip_layers")
 SAMPLING = ("temperature", "top_k", "top_p")
 
 
 def check_alike(a: Side, b: Side) -> None:
-    """Refuse a comparison of which no figure would mean anything.
+    """Check that figures of two runs can be compared at all.
 
     Raises:
-        FlybenchError: the runs are one, or differ in what was asked, of whom, or how it answered.
+        FlybenchError: the paths are the same run, or the runs differ in questions, target or
+            sampling, or share no finished sample.
     """
     if a.path.resolve() == b.path.resolve():
-        raise FlybenchError(f"A and B are the same folder, {a.path}: give two runs.")
-    for what, read in ASKED.items():
+        raise FlybenchError(f"A and B are the same folder, {a.path}: give two different runs.")
+    for name, read in QUESTION.items():
         ours, theirs = read(a), read(b)
-        if ours != theirs and None not in (ours, theirs):  # older runs do not say
+        if ours != theirs and None not in (ours, theirs):  # older runs lack it
             raise FlybenchError(
-                f"A and B cannot be compared, since their {what} differ"
+                f"A and B cannot be compared, since their {name} differ"
                 f"{_values(ours, theirs)}: choose two runs that differ in method, settings or "
-                "commit alone."
+                "commit only."
             )
     shared = shared_samples(a, b)
     if not shared:
@@ -48,36 +49,36 @@ def check_alike(a: Side, b: Side) -> None:
     other = [sample for sample in shared if a.prompts[sample] != b.prompts[sample]]
     if other:
         raise FlybenchError(
-            f"A and B were asked {len(other)} of {len(shared)} shared samples in other words, "
+            f"A and B have different prompts for {len(other)} of {len(shared)} shared samples, "
             f"first {other[0]!r}: use the same data, chat template, shots and cap in both."
         )
 
 
 def accuracy_blocker(a: Side, b: Side) -> str | None:
-    """Why the accuracies cannot be held beside each other; None if they can."""
+    """Return the reason why accuracies cannot be compared; None if they can."""
     for side in (a, b):
         if not side.scored:
-            return f"{side.name} has no scores; `flybench score {side.path}` makes them"
+            return f"{side.name} has no scores; `flybench score {side.path}` adds them"
     task_a, task_b = (_part(side.provenance, "task_config", MEASURE) for side in (a, b))
     if task_a != task_b:
-        return f"they count by different metrics{_values(task_a, task_b)}"
+        return f"their metrics differ{_values(task_a, task_b)}"
     judges = [side.provenance.get("judge") for side in (a, b)]
     if judges[0] != judges[1]:
-        return f"different judges graded them{_values(*judges)}"
+        return f"their judges differ{_values(*judges)}"
     return None
 
 
 def speed_blocker(a: Side, b: Side) -> str | None:
-    """Why the times cannot be held beside each other; None if they can."""
-    for what, read in MACHINE.items():
+    """Return the reason why times cannot be compared; None if they can."""
+    for name, read in MACHINE.items():
         ours, theirs = read(a), read(b)
         if ours != theirs:
-            return f"their {what} differ{_values(ours, theirs)}"
+            return f"their {name} differ{_values(ours, theirs)}"
     return None
 
 
 def shared_samples(a: Side, b: Side) -> list[str]:
-    """Samples that both methods finished."""
+    """Return the samples that both methods finished, sorted."""
     return sorted(set(a.samples.index) & set(b.samples.index))
 
 
@@ -93,24 +94,24 @@ def _target(side: Side) -> Any:
 
 
 def _processors(side: Side) -> list[str]:
-    """Every processor and card that worked on the run."""
+    """Return every combination of processor and GPUs that the run used."""
     return sorted({" + ".join(_machine(each)) for each in side.provenance.get("invocations") or []})
 
 
 def _machine(invocation: dict[str, Any]) -> Iterator[str]:
     known = invocation.get("environment") or {}
     yield f"{known.get('cpu')}, {known.get('cores')} cores"
-    yield from (str(card.get("name")) for card in known.get("gpus") or [])
+    yield from (str(gpu.get("name")) for gpu in known.get("gpus") or [])
 
 
 def _dtype(side: Side) -> Any:
-    """What was asked for: the target's own type, or else the engine's."""
+    """Return the requested dtype: the target's own, or else the engine's."""
     own = ((side.provenance.get("models") or {}).get("target") or {}).get("dtype", "auto")
     return own if own != "auto" else (side.config.get("engine") or {}).get("dtype", "auto")
 
 
 def _values(ours: Any, theirs: Any) -> str:
-    """The two values in brackets, where they are short enough to read."""
+    """Return both values in brackets; empty if they are too long to read."""
     text = f" (A: {_plain(ours)}; B: {_plain(theirs)})"
     return text if len(text) < 200 else ""
 
@@ -124,7 +125,7 @@ def _range(side: Side) -> str:
     return f"{side.name} has {len(names)}, {names[0]!r} to {names[-1]!r}"
 
 
-ASKED: dict[str, Callable[[Side], Any]] = {
+QUESTION: dict[str, Callable[[Side], Any]] = {
     "tasks": lambda side: side.provenance["task"],
     "data": lambda side: side.provenance.get("data_sha256"),
     "caps on an answer (task.max_new_tokens)": lambda side: _part(
@@ -136,5 +137,5 @@ ASKED: dict[str, Callable[[Side], Any]] = {
 MACHINE: dict[str, Callable[[Side], Any]] = {
     "devices": lambda side: side.provenance["device"],
     "machines": _processors,
-    "number types": _dtype,
+    "dtypes": _dtype,
 }

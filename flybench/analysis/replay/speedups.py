@@ -1,4 +1,4 @@
-"""What replays would be worth: projected speed-ups at the costs of a `flybench latency`."""
+"""Projected speed-ups of replays at the costs of a `flybench latency`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ from flybench.metrics.frames import round_frame
 from flybench.records.folder import RunFolder
 
 
-class Prices:
-    """A projection of each replay at the costs of one `latency` file: `speedup` and the ends of its
-    interval.
+class ProjectedSpeedups:
+    """Columns of the projected `speedup` of each replay and the ends of its interval.
 
-    `shares` says, by drafter, which share of a step a drafted token takes where looking up saves
-    some.
+    `latency` is the file of costs. `shares` is, by kind of drafter, the cost of a drafted token as
+    a share of a step of the draft model, which is less than 1 with lookup.
     """
 
     def __init__(
