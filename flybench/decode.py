@@ -1,7 +1,7 @@
-"""The decode loop. Every method runs through it; plain decoding is the loop with empty drafts.
+"""The decode loop that all methods share; plain decoding is the loop with empty drafts.
 
-One round: propose, score, judge, one copy to the host, truncate, commit, observe. Tokens are
-counted here and nowhere else, after truncation at an end-of-sequence id, a stop string or the cap.
+A round is: propose, score, judge, copy to the host, truncate, commit, observe. Tokens are counted
+only here, after truncation at an end-of-sequence id, a stop string or the length cap.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ AR_AGAIN = MethodConfig(name=REPEAT)
 
 @dataclass(frozen=True)
 class StopRule:
-    """When an answer ends: an EOS id (kept), a stop string (kept to its last token), or the cap.
+    """The end of an answer: an EOS id, a stop string, or the length cap.
 
-    `detokenize` turns ids into text with special tokens spelled out.
+    The EOS id and the tokens of the stop string are kept. `detokenize` converts ids to text and
+    keeps special tokens.
     """
 
     eos_ids: frozenset[int]
@@ -43,12 +44,13 @@ class StopRule:
     detokenize: Callable[[Sequence[int]], str] = lambda ids: ""
 
     def cut(self, kept: Sequence[int], emitted: Sequence[int]) -> tuple[int, Finish | None]:
-        """How many of `emitted` (≥ 1 of them) to keep after `kept`, and why to end there, if so.
+        """Return the number (≥ 1) of `emitted` tokens to keep after `kept`, and the finish reason.
 
-        The first token that ends the answer decides; at one token EOS precedes stop, stop the cap.
+        The reason is None if the answer continues. The first token that ends the answer decides;
+        for one token, EOS has priority over a stop string, and that over the cap.
         """
-        # Every token but the first of a text spells at least one byte, so that this many reach back
-        # over the longest stop string.
+        # Every token except the first is at least one byte long, so the longest stop string is in
+        # the last `reach` tokens.
         reach = max((len(stop.encode()) for stop in self.stop_strings), default=0) + 1
         for count, token in enumerate(emitted, start=1):
             if token in self.eos_ids:
@@ -62,8 +64,8 @@ class StopRule:
         return len(emitted), None
 
 
-class Turn(NamedTuple):
-    """What a round leaves behind; it is worked out after the answer, when no time is measured."""
+class RawRound(NamedTuple):
+    """The raw data of a round, which are converted after the answer, outside the measured time."""
 
     drafted: int
     decision: Decision
@@ -85,11 +87,11 @@ class Turn(NamedTuple):
         )
 
 
-def _loose_tokens(turns: Iterable[Turn]) -> Iterator[LooseToken]:
-    """Every token that only a loose rule kept, with its place in the answer."""
+def _loose_tokens(raw_rounds: Iterable[RawRound]) -> Iterator[LooseToken]:
+    """Yield every loose token with its index in the answer."""
     emitted = 0
-    for turn in turns:
-        decision = turn.decision
+    for raw in raw_rounds:
+        decision = raw.decision
         pairs = zip(decision.loose_indices, decision.loose_statistics, strict=True)
         yield from (LooseToken(emitted + index, statistics) for index, statistics in pairs)
         emitted += len(decision.tokens)
@@ -97,7 +99,7 @@ def _loose_tokens(turns: Iterable[Turn]) -> Iterator[LooseToken]:
 
 @dataclass(frozen=True)
 class Decoder:
-    """A method ready to answer: its three parts, the draft length `k`, sampling and the clock."""
+    """A method on loaded models. `k` is the draft length."""
 
     target: Target
     drafter: Drafter
@@ -107,16 +109,16 @@ class Decoder:
     clock: Clock
 
     def decode(self, prompt_ids: Sequence[int], stop: StopRule, seed: int = 0) -> Generation:
-        """Answer one prompt from a cold state; the text is left empty for the caller to fill.
+        """Answer one prompt from a cold state; `text` is left empty for the caller to set.
 
-        Time starts before both prefills. The first token comes from the first round, so that
-        `first_token_s` includes its drafting.
+        Time starts before both prefills. The first round emits the first token, so `first_token_s`
+        includes the time of a draft.
         """
         generator = torch.Generator(self.target.device).manual_seed(seed)
         context = list(prompt_ids)
         answer: list[int] = []
         margins: list[float] = []
-        turns: list[Turn] = []
+        raw_rounds: list[RawRound] = []
         finish: Finish | None = None
         start = self.clock.now()
         taps = self.target.prefill(prompt_ids[:-1])
@@ -141,7 +143,7 @@ class Decoder:
             ended = time.perf_counter()
             first_token = first_token or ended - start
             marks = (began_mark, drafted_mark, judged_mark)
-            turns.append(Turn(len(draft), decision, marks, ended - began))
+            raw_rounds.append(RawRound(len(draft), decision, marks, ended - began))
         total_s = self.clock.now() - start
         return Generation(
             prompt_tokens=len(prompt_ids),
@@ -149,9 +151,9 @@ class Decoder:
             text="",
             finish=finish,
             margins=margins,
-            rounds=[turn.as_round(self.clock) for turn in turns],
-            loose_tokens=list(_loose_tokens(turns)),
-            traces=[row for turn in turns for row in turn.decision.traces],
+            rounds=[raw.as_round(self.clock) for raw in raw_rounds],
+            loose_tokens=list(_loose_tokens(raw_rounds)),
+            traces=[row for raw in raw_rounds for row in raw.decision.traces],
             prefill_s=prefilled - start,
             first_token_s=first_token,
             total_s=total_s,
@@ -165,8 +167,10 @@ def build_decoder(
     sampling: Sampling,
     traces: bool = False,
 ) -> Decoder:
-    """A decoder on loaded models, with everything that its passes need prepared; with `traces` it
-    keeps the target's distribution at every drafted token."""
+    """Build the decoder of a method on loaded models.
+
+    With `traces`, it keeps statistics of the target's distribution at every drafted token.
+    """
     rule = build_verifier(method.verify, sampling)
     rule = TracingVerifier(rule) if traces else rule
     own, verifier = target.prepare(rule, method.k, sampling, method.draft.grows_trees)

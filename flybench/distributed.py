@@ -1,9 +1,9 @@
-"""Processes that run one model together under torchrun: who this one is, and how they agree.
+"""Ranks that run one model together under torchrun.
 
     torchrun --nproc-per-node=4 -m flybench run engine.tp=4 …
 
-Rank 0 leads: it alone writes the run's folder and prints. All ranks decode in step, each the same
-tokens, so whatever decides what comes next is taken from rank 0.
+Only rank 0 prints and writes the run's folder. All ranks decode the same tokens in step, so every
+choice of the next work is broadcast from rank 0.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ T = TypeVar("T")
 
 
 def rank() -> int:
-    """This process's number; 0 outside torchrun."""
+    """Return the rank of this process; 0 outside torchrun."""
     return int(os.environ.get("RANK", 0))
 
 
 def local_rank() -> int:
-    """This process's number on its host, which is also the card that it uses."""
+    """Return the rank of this process on its host, which is also the index of its GPU."""
     return int(os.environ.get("LOCAL_RANK", 0))
 
 
 def world_size() -> int:
-    """How many processes run together; 1 outside torchrun."""
+    """Return the number of ranks; 1 outside torchrun."""
     return int(os.environ.get("WORLD_SIZE", 1))
 
 
 def join(device: torch.device) -> None:
-    """Meet the other processes, once; alone, there is nobody to meet."""
+    """Initialise the process group unless that was done before; a no-op for one process."""
     if world_size() == 1:
         return
     import torch
@@ -49,7 +49,7 @@ def join(device: torch.device) -> None:
 
 
 def from_leader(value: T) -> T:
-    """Rank 0's `value`, which must survive pickling."""
+    """Return the `value` of rank 0, which must be picklable."""
     if world_size() == 1:
         return value
     import torch.distributed as dist

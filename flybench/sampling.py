@@ -1,7 +1,7 @@
-"""How a law over the vocabulary becomes a token: temperature, top-k, top-p, and sync-free draws.
+"""Sampling from logits: temperature, top-k, top-p, and draws without a host sync.
 
-The same `Sampling` is applied to the target and to the draft, so that acceptance ratios compare
-like with like. Nothing of a model's `generation_config` enters here.
+The same `Sampling` is applied to the target and to the draft model, as acceptance ratios require.
+A model's `generation_config` is ignored.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Sampling(SamplingSettings):
     """
 
     def warp(self, logits: Tensor) -> Tensor:
-        """The law that tokens are drawn from: [R, V] logits → [R, V] probabilities.
+        """Return the probabilities that tokens are drawn from, [R, V] logits → [R, V].
 
-        Only for temperature > 0; greedy decoding takes the argmax of the logits instead.
+        The temperature must be above 0; greedy decoding uses the argmax of the logits.
         """
         logits = logits / self.temperature
         if self.top_k:
@@ -43,15 +43,15 @@ class Sampling(SamplingSettings):
     def noise(
         self, shape: tuple[int, int], device: torch.device, generator: torch.Generator | None
     ) -> Tensor | None:
-        """The randomness that `choose` needs for rows of logits of `shape`; None if greedy."""
+        """Draw the noise that `choose` needs for logits of `shape`; None if greedy."""
         if self.greedy:
             return None
         return torch.empty(shape, device=device).exponential_(generator=generator)
 
     def choose(self, logits: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """One token a row: ids [R], and the law [R, V] they were drawn from (None if greedy).
+        """Return one id per row [R], and the probabilities [R, V] it was drawn from, if sampled.
 
-        Randomness comes in from outside, so that the same call can be a part of a CUDA graph.
+        The noise is an argument, so the call can be captured in a CUDA graph.
         """
         if noise is None:
             return logits.argmax(-1), None
@@ -60,21 +60,21 @@ class Sampling(SamplingSettings):
 
 
 def generator_on(device: torch.device, generator: torch.Generator | None) -> torch.Generator | None:
-    """`generator` if it can serve `device`, else one there with a seed of its own."""
+    """Return `generator` if it is on `device`, else a new one there with a derived seed."""
     if generator is None or generator.device == device:
         return generator
     return torch.Generator(device).manual_seed(generator.initial_seed() + 1)
 
 
 def draw(weights: Tensor, generator: torch.Generator | None) -> Tensor:
-    """One index a row, with probability proportional to `weights` [..., V], without a host sync."""
+    """Draw an index per row with probability proportional to `weights` [..., V], without sync."""
     return race(weights, torch.empty_like(weights).exponential_(generator=generator))
 
 
 def race(weights: Tensor, noise: Tensor) -> Tensor:
-    """The index that wins the exponential race: an exact draw from `weights` [..., V].
+    """Draw an index per row from `weights` [..., V] with the exponential race.
 
-    Dividing by independent exponentials and taking the argmax never waits for the device, as
-    `torch.multinomial` does to validate its input.
+    The argmax of weights divided by independent exponentials is an exact draw. It does not
+    synchronise with the device, unlike `torch.multinomial`, which validates its input.
     """
     return (weights / noise.clamp_min(torch.finfo(weights.dtype).tiny)).argmax(-1)

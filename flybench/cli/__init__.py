@@ -1,5 +1,5 @@
-"""The command line: one module a verb.
+"""The command line, with one module per verb.
 
-`declare` adds a verb's options and settings to its parser, `run` does the work. Neither `--help`
-nor the refusal of a typo imports PyTorch: `run` imports the work once its arguments are checked.
+`declare` adds a verb's options and settings to its parser, and `run` executes it. `run` imports
+PyTorch only after its arguments are checked, so `--help` and errors about typos are fast.
 """

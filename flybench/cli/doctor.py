@@ -1,4 +1,4 @@
-"""`flybench doctor`: what this machine can run, and what to do about the rest."""
+"""`flybench doctor`: check what this machine can run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from flybench.cli.parser import Parser
 
 
 def declare(parser: Parser) -> None:
-    """Add nothing: the verb takes no options."""
-    parser.add_exit_codes([("0", "whatever is missing, since most of it is optional")])
+    """Add the exit code of `flybench doctor`, which has no options."""
+    parser.add_exit_codes([("0", "always, because most of what is checked is optional")])
 
 
-def run(asked: argparse.Namespace) -> int:
-    """Print every finding."""
+def run(args: argparse.Namespace) -> int:
+    """Print the results of all checks."""
     from flybench.run.doctor import doctor
 
     return doctor()

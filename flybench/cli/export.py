@@ -1,4 +1,4 @@
-"""`flybench export`: records in another tool's format."""
+"""`flybench export`: write records in the format of another tool."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def declare(parser: Parser) -> None:
         "--to",
         required=True,
         metavar="FORMAT",
-        help="parquet or datasets, a row for each sample and method; or lm_eval, its "
-        "results_*.json and samples_*.jsonl",
+        help="parquet or datasets: one row per sample and method; lm_eval: its results_*.json and "
+        "samples_*.jsonl",
     )
     parser.add_argument(
         "--out", required=True, type=Path, metavar="DIR", help="a new or empty folder to write to"
@@ -31,30 +31,30 @@ def declare(parser: Parser) -> None:
     parser.add_examples("flybench export results/llama8b-fly-gsm8k-* --to parquet --out exported")
 
 
-def run(asked: argparse.Namespace) -> int:
-    """Write the runs' records and print what was written.
+def run(args: argparse.Namespace) -> int:
+    """Write the records of the runs and print the paths of the files.
 
     Raises:
-        FlybenchError: there is no such run or format, or DIR holds something already.
+        FlybenchError: a run or the format does not exist, or DIR is not empty.
     """
-    allow("--to", asked.to, FORMATS)
-    folders = RunFolder.all_existing(asked.runs)
+    allow("--to", args.to, FORMATS)
+    folders = RunFolder.all_existing(args.runs)
     for folder in folders:
         if not folder.records():
             raise FlybenchError(
-                f"{folder.path} holds no records yet: repeat its `flybench run`, which continues "
-                "it, or leave it out."
+                f"{folder.path} has no records yet: repeat its `flybench run` command, which "
+                "resumes it, or leave the run out."
             )
-    if asked.out.exists() and (not asked.out.is_dir() or any(asked.out.iterdir())):
+    if args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):
         raise FlybenchError(
-            f"--out {asked.out} holds something already: give a new folder, or empty it first."
+            f"--out {args.out} is not an empty folder: use a new folder, or empty it first."
         )
 
     from flybench.interop.export.lm_eval import write_lm_eval
     from flybench.interop.export.rows import write_datasets, write_parquet
 
     writers = dict(zip(FORMATS, (write_parquet, write_datasets, write_lm_eval), strict=True))
-    asked.out.mkdir(parents=True, exist_ok=True)
-    for written in writers[asked.to](folders, asked.out):
+    args.out.mkdir(parents=True, exist_ok=True)
+    for written in writers[args.to](folders, args.out):
         print(written)
     return 0

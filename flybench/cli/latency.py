@@ -1,4 +1,4 @@
-"""`flybench latency`: measure the cost of a step, or project a run's rounds at such costs."""
+"""`flybench latency`: measure step costs, or project the speed-up of a run at such costs."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ def declare(parser: Parser) -> None:
         "--acceptance",
         type=Path,
         metavar="RUN",
-        help="measure nothing, and project the speed-up of this run's rounds at the COSTS",
+        help="do not measure; project the speed-up of this run at the COSTS",
     )
     parser.add_argument(
         "costs",
         nargs="*",
         type=Path,
         metavar="COSTS",
-        help="with --acceptance: latency.json files; the newest of the same pair and device "
-        "without any",
+        help="with --acceptance: latency.json files (default: the newest one of the same pair and "
+        "device)",
     )
     parser.add_argument(
         "--force",
         action="store_true",
-        help="with --acceptance: take costs of another pair or number type too",
+        help="with --acceptance: also accept costs of another pair or dtype",
     )
     parser.add_settings(
         [
             *MODEL,
-            ("weights=random", "the models' shapes with random weights, nothing fetched"),
+            ("weights=random", "use random weights in the models' shapes; nothing is downloaded"),
             *METHOD,
             *ENGINE,
             *OUT,
@@ -53,19 +53,19 @@ def declare(parser: Parser) -> None:
     )
 
 
-def run(asked: argparse.Namespace) -> int:
-    """Print, and for a measurement also write, what the arguments ask for."""
-    if asked.acceptance is not None:
-        return _project(asked)
-    for word in [*asked.costs, *(["--force"] if asked.force else [])]:
+def run(args: argparse.Namespace) -> int:
+    """Measure and write step costs, or print a projection."""
+    if args.acceptance is not None:
+        return _project(args)
+    for word in [*args.costs, *(["--force"] if args.force else [])]:
         raise FlybenchError(
-            f"{str(word)!r} is neither an option of a measurement nor key=value: add --acceptance "
-            "RUN to project one, or see `flybench latency --help`."
+            f"{str(word)!r} is only allowed with --acceptance: add --acceptance RUN to project a "
+            "run, or see `flybench latency --help`."
         )
-    own, settings = split_settings(asked.settings, (), ("weights",))
+    own, settings = split_settings(args.settings, (), ("weights",))
     weights = own.get("weights", WEIGHTS[0])
     allow("weights", weights, WEIGHTS)
-    configs = cells(make_request(settings, asked.multirun, asked.config_dir))
+    configs = cells(make_request(settings, args.multirun, args.config_dir))
 
     from flybench.analysis.latency.record import measured
 
@@ -74,15 +74,15 @@ def run(asked: argparse.Namespace) -> int:
     return 0
 
 
-def _project(asked: argparse.Namespace) -> int:
-    if asked.settings:
+def _project(args: argparse.Namespace) -> int:
+    if args.settings:
         raise FlybenchError(
-            f"{asked.settings[0].text} has no effect with --acceptance, which measures nothing: "
-            "leave it out, or give COSTS as files."
+            f"{args.settings[0].text} has no effect with --acceptance, which does not measure: "
+            "remove it, or give COSTS as files."
         )
-    folder = RunFolder.existing(asked.acceptance)
+    folder = RunFolder.existing(args.acceptance)
 
     from flybench.analysis.latency.projection import project
 
-    print("\n\n".join(project(folder, path, asked.force) for path in asked.costs or [None]))
+    print("\n\n".join(project(folder, path, args.force) for path in args.costs or [None]))
     return 0

@@ -1,4 +1,4 @@
-"""`flybench list`: the names that a group has."""
+"""`flybench list`: list the options of a group."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ def declare(parser: Parser) -> None:
     parser.add_examples("flybench list models", "flybench list methods --config-dir own")
 
 
-def run(asked: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Print each name with its description."""
-    if asked.what not in LISTED:
+    if args.what not in LISTED:
+        problem = f"GROUP={args.what} is not known" if args.what else "GROUP is missing"
         raise FlybenchError(
-            f"flybench list needs one of {', '.join(LISTED)}{suggestion(asked.what or '', LISTED)}."
+            f"{problem}: use one of {', '.join(LISTED)}{suggestion(args.what or '', LISTED)}."
         )
-    if asked.config_dir is not None and not asked.config_dir.is_dir():
-        raise FlybenchError(f"--config-dir {asked.config_dir} is not a folder: check the path.")
-    known = options(LISTED[asked.what], asked.config_dir)
+    if args.config_dir is not None and not args.config_dir.is_dir():
+        raise FlybenchError(f"--config-dir {args.config_dir} is not a folder: check the path.")
+    known = options(LISTED[args.what], args.config_dir)
     width = max(map(len, known))
     for name, description in known.items():
         print(f"{name:{width}}  {description}")

@@ -1,7 +1,7 @@
-"""`flybench lm-eval`: lm-eval's command line, with flybench among its models.
+"""`flybench lm-eval`: the command line of lm-eval, with flybench as one of its models.
 
-lm-eval 0.4.13 finds no models of other packages, so this adds ours and hands over. Later versions
-read the entry point in `pyproject.toml`, and their own `lm_eval` command does.
+lm-eval 0.4.13 does not load models of other packages, so this command registers the model first.
+Later versions read the entry point in `pyproject.toml`, so their own `lm_eval` command works too.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from flybench.cli.parser import Parser
 
 
 def declare(parser: Parser) -> None:
-    """Hand every word to lm-eval, and list those that concern flybench."""
-    parser.hands_over = True
+    """Pass all arguments to lm-eval, and list those that flybench adds."""
+    parser.forwards_arguments = True
     parser.add_argument(
         "words", nargs="*", metavar="WORD", help="options of lm-eval: `flybench lm-eval run --help`"
     )
-    parser.add_argument("--model", metavar="flybench", help="flybench, for every method of ours")
+    parser.add_argument("--model", metavar="flybench", help="the model that runs our methods")
     parser.add_argument(
         "--model_args",
         metavar="KEY=VALUE,…",
-        help="settings of `flybench run` with commas between them; records=FILE.jsonl keeps every "
-        "round",
+        help="settings of `flybench run`, separated by commas; records=FILE.jsonl writes records "
+        "with every round",
     )
     parser.add_examples(
         "flybench lm-eval run --model flybench --model_args model=llama8b,method=fly,method.k=15 "
@@ -31,8 +31,8 @@ def declare(parser: Parser) -> None:
     )
 
 
-def run(asked: argparse.Namespace) -> int:
-    """Register flybench as a model and run lm-eval's command."""
+def run(args: argparse.Namespace) -> int:
+    """Register flybench as a model and run the command of lm-eval."""
     from lm_eval.__main__ import cli_evaluate
     from lm_eval.api.registry import model_registry
 
@@ -41,7 +41,7 @@ def run(asked: argparse.Namespace) -> int:
     if NAME not in model_registry:
         model_registry.register(NAME, target=FlybenchLM)
     before = sys.argv
-    sys.argv = ["lm_eval", *asked.words]
+    sys.argv = ["lm_eval", *args.words]
     try:
         cli_evaluate()
     finally:

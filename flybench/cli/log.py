@@ -1,4 +1,4 @@
-"""Notes of a command on stderr: the messages that the package logs, beside progress bars too."""
+"""Logging to stderr, compatible with progress bars."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ DEBUG = "FLYBENCH_DEBUG"
 
 @contextmanager
 def logging_to_stderr() -> Iterator[None]:
-    """Write what the package logs to stderr: INFO and above, all of it with `FLYBENCH_DEBUG=1`.
+    """Write log messages of the package to stderr: INFO and above, DEBUG with `FLYBENCH_DEBUG=1`.
 
-    Afterwards the logger is as it was, for a process that calls commands as functions.
+    The logger is restored afterwards, for processes that call commands as functions.
     """
     logger = logging.getLogger("flybench")
     before = logger.handlers, logger.level, logger.propagate
     handler = _Stderr()
     handler.setFormatter(_Formatter("%(message)s"))
-    # Other libraries that set up the root logger would show every message twice.
+    # If another library configures the root logger, propagated messages would appear twice.
     logger.handlers, logger.propagate = [handler], False
     logger.setLevel(logging.DEBUG if os.environ.get(DEBUG) else logging.INFO)
     try:
@@ -32,7 +32,7 @@ def logging_to_stderr() -> Iterator[None]:
 
 
 class _Formatter(logging.Formatter):
-    """Errors with the program's name before them, everything else as it is."""
+    """Adds the name of the program to errors."""
 
     def format(self, record: logging.LogRecord) -> str:
         text = super().format(record)
@@ -40,12 +40,12 @@ class _Formatter(logging.Formatter):
 
 
 class _Stderr(logging.Handler):
-    """Lines on the stderr of the moment, above the progress bars if there are any."""
+    """Writes to the current stderr, above the progress bars if there are any."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             text = self.format(record)
-            if "tqdm" in sys.modules:  # it takes a tenth of a second to import
+            if "tqdm" in sys.modules:  # importing it takes 0.1 s
                 sys.modules["tqdm"].tqdm.write(text, file=sys.stderr)
             else:
                 print(text, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The parser of one verb: a help text for every option, setting and exit code, one-line errors."""
+"""The argument parser of a verb, with help on settings and exit codes, and one-line errors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Rows = Sequence[tuple[str, str]]
 
 
 class Parser(argparse.ArgumentParser):
-    """The options and positional arguments of `flybench VERB`, declared without heavy imports.
+    """Parser of `flybench VERB`.
 
-    A verb with a section of settings takes `key=value` words, which `read` gives as
-    `settings`. One that sets `hands_over` gives every word to another program, as `words`.
+    If a verb adds settings, `key=value` arguments are returned by `read` as `settings`. If it sets
+    `forwards_arguments`, no argument is parsed, and all are returned as `words`.
     """
 
     def __init__(self, verb: str, summary: str) -> None:
@@ -32,47 +32,47 @@ class Parser(argparse.ArgumentParser):
         )
         self._sections: list[str] = []
         self.takes_settings = False
-        self.hands_over = False
+        self.forwards_arguments = False
 
     def add_settings(self, rows: Rows) -> None:
-        """Allow `key=value` words, and list them with what they set."""
+        """Allow `key=value` arguments, and list the settings in the help."""
         self.takes_settings = True
         self.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="settings, listed below")
         self._add_section("settings (key=value, in any order)", rows)
 
     def add_exit_codes(self, rows: Rows) -> None:
-        """List the exit codes and what they mean."""
+        """List the exit codes in the help."""
         self._add_section("exit codes", rows)
 
     def add_examples(self, *commands: str) -> None:
-        """List commands to copy."""
+        """List example commands in the help."""
         self._add_section("examples", [(command, "") for command in commands])
 
-    def asks_for_help(self, words: Sequence[str]) -> bool:
-        """Whether the words ask for the help of this verb."""
-        return any(word in HELP for word in (words[:1] if self.hands_over else words))
+    def help_requested(self, words: Sequence[str]) -> bool:
+        """Return True if the arguments include the help option of this verb."""
+        return any(word in HELP for word in (words[:1] if self.forwards_arguments else words))
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
-        """The arguments, with all `words` as they were given, and `settings` where they are taken.
+        """Parse the arguments; the result also has all of them as `words`.
 
         Raises:
-            FlybenchError: a word is not known, or one is missing.
+            FlybenchError: an argument is unknown or missing.
         """
-        asked = argparse.Namespace()
-        if not self.hands_over:
+        args = argparse.Namespace()
+        if not self.forwards_arguments:
             settings, rest = split_overrides(words) if self.takes_settings else ([], words)
-            asked, unknown = self.parse_known_args(list(rest))
-            for word in [*unknown, *getattr(asked, "settings", [])]:
+            args, unknown = self.parse_known_args(list(rest))
+            for word in [*unknown, *getattr(args, "settings", [])]:
                 self.error(self._unknown(word))
-            asked.settings = settings
-        asked.words = list(words)
-        return asked
+            args.settings = settings
+        args.words = list(words)
+        return args
 
     def error(self, message: str) -> NoReturn:
         raise FlybenchError(f"{message}; see `{self.prog} --help`.")
 
     def format_help(self) -> str:
-        """argparse's help, and the sections below it."""
+        """Return argparse's help followed by the added sections."""
         return "\n".join([super().format_help(), *self._sections])
 
     def _unknown(self, word: str) -> str:
@@ -82,16 +82,16 @@ class Parser(argparse.ArgumentParser):
             return f"{name} is not an option of `{self.prog}`{close}"
         if self.takes_settings:
             return f"{word!r} is neither an option nor key=value"
-        return f"{word!r} is one argument too many"
+        return f"{word!r} is an unexpected argument"
 
     def _add_section(self, title: str, rows: Rows) -> None:
         width = max(shutil.get_terminal_size().columns - 2, INDENT + 30)
         lines = [f"{title}:"]
         for name, meaning in rows:
-            told = textwrap.wrap(meaning, width - INDENT) or [""]
+            wrapped = textwrap.wrap(meaning, width - INDENT) or [""]
             if len(name) > INDENT - 4:
                 lines.append(f"  {name}")
             else:
-                lines.append(f"  {name:{INDENT - 2}}{told.pop(0)}".rstrip())
-            lines += [f"{'':{INDENT}}{each}" for each in told if each]
+                lines.append(f"  {name:{INDENT - 2}}{wrapped.pop(0)}".rstrip())
+            lines += [f"{'':{INDENT}}{each}" for each in wrapped if each]
         self._sections.append("\n".join(lines) + "\n")

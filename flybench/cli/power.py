@@ -1,4 +1,4 @@
-"""`flybench power`: how many samples show whether the accuracy is kept."""
+"""`flybench power`: estimate the number of samples needed to show that accuracy is kept."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ def declare(parser: Parser) -> None:
         action="append",
         default=[],
         metavar="SHARE",
-        help="the accuracy loss that still counts as kept, such as 0.01; may be repeated; the "
-        "run's own and common ones without it",
+        help="the accuracy loss that still counts as kept, such as 0.01; may be repeated "
+        "(default: the run's margin and common ones)",
     )
     parser.add_exit_codes(
-        [("0", "done"), ("2", "a run has no judged pairs of AR and a method to plan with")]
+        [("0", "success"), ("2", "a run has no scored pairs of AR and a method to plan with")]
     )
     parser.add_examples("flybench power results/llama8b-fly-gsm8k-* --margin 0.02")
 
 
-def run(asked: argparse.Namespace) -> int:
-    """Print a table for each run and method."""
-    for margin in asked.margin:
+def run(args: argparse.Namespace) -> int:
+    """Print a table per run and method."""
+    for margin in args.margin:
         share("--margin", margin)
-    folders = RunFolder.all_existing(asked.runs)
+    folders = RunFolder.all_existing(args.runs)
 
     from flybench.analysis.power import power
 
-    return power(folders, asked.margin)
+    return power(folders, args.margin)

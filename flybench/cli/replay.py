@@ -1,4 +1,4 @@
-"""`flybench replay`: what other settings would accept of recorded drafts."""
+"""`flybench replay`: estimate the acceptance of other settings from recorded drafts."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ def declare(parser: Parser) -> None:
         nargs="+",
         type=Path,
         metavar="RUN",
-        help="a run with record.traces=true, best of method=spd at the longest K",
+        help="a run with record.traces=true, ideally of method=spd with a large K",
     )
     parser.add_argument(
         "--against",
         nargs="+",
         type=Path,
         metavar="RUN",
-        help="real runs of other settings: show the error of their replays",
+        help="show the error of the replay against real runs of other settings",
     )
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the table to FILE")
     parser.add_settings(
         [
             ("method.k=N,…", "draft lengths to replay"),
             ("method.verify.kind=…", "exact, fly, or both"),
-            ("method.verify.rule=…", "official, paper, vllm"),
-            ("method.verify.theta=X,…", "gates of FLy"),
-            ("method.verify.window=N,…", "windows of FLy"),
-            ("latency=FILE", "costs of `flybench latency`, which add a projected speed-up"),
+            ("method.verify.rule=…", "FLy's rules: official, paper, vllm"),
+            ("method.verify.theta=X,…", "FLy's gates"),
+            ("method.verify.window=N,…", "FLy's windows"),
+            ("latency=FILE", "costs of `flybench latency`, to add a projected speed-up"),
         ]
     )
     parser.add_examples(
@@ -45,20 +45,22 @@ def declare(parser: Parser) -> None:
     )
 
 
-def run(asked: argparse.Namespace) -> int:
-    """Print the table of a grid, or that of real runs beside their replays."""
-    own, swept = split_settings(asked.settings, (), ("latency",))
+def run(args: argparse.Namespace) -> int:
+    """Print the table of a grid, or a comparison of real runs with their replays."""
+    own, swept = split_settings(args.settings, (), ("latency",))
     words = [override.text for override in swept]
-    if asked.csv is not None and not asked.csv.parent.is_dir():
-        raise FlybenchError(f"--csv {asked.csv} has no folder: make {asked.csv.parent} first.")
-    folders = RunFolder.all_existing(asked.runs)
+    if args.csv is not None and not args.csv.parent.is_dir():
+        raise FlybenchError(
+            f"--csv {args.csv}: the folder {args.csv.parent} does not exist: create it first."
+        )
+    folders = RunFolder.all_existing(args.runs)
     check_settings(folders[0].config().method, words)
-    others = RunFolder.all_existing(asked.against) if asked.against else []
+    others = RunFolder.all_existing(args.against) if args.against else []
 
     from flybench.analysis.replay.text import replay_runs
 
     costs = Path(own["latency"]) if "latency" in own else None
     table = replay_runs(folders, words, costs, others)
-    if asked.csv:
-        table.to_csv(asked.csv, index=False)
+    if args.csv:
+        table.to_csv(args.csv, index=False)
     return 0

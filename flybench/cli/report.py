@@ -1,4 +1,4 @@
-"""`flybench report`: a page about runs, its markdown twin, and tables for papers."""
+"""`flybench report`: write an HTML page about runs, the same as Markdown, and tables for papers."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def declare(parser: Parser) -> None:
         "--out",
         type=Path,
         metavar="DIR",
-        help="where to write index.html, report.md, figures/ and tables/; reports/NAME without it, "
-        "named after the first run",
+        help="folder for index.html, report.md, figures/ and tables/ (default: reports/NAME, with "
+        "the name of the first run)",
     )
     parser.add_examples("flybench report results/llama8b-fly-gsm8k-* --out reports/gsm8k")
 
 
-def run(asked: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Write the report and print its path."""
-    folders = RunFolder.all_existing(asked.runs)
-    out = asked.out or Path("reports") / folders[0].path.resolve().name
+    folders = RunFolder.all_existing(args.runs)
+    out = args.out or Path("reports") / folders[0].path.resolve().name
 
     from flybench.report import write_report
 
-    # Millions of rounds without a cycle among them, which the collector would search all the time.
+    # Records have millions of objects and no cycles, so collections would only cost time.
     gc.disable()
     try:
         print(write_report(folders, out))

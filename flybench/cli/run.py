@@ -1,4 +1,4 @@
-"""`flybench run`: decode with AR and a method, score, summarise."""
+"""`flybench run`: decode with AR and a method, score, and summarise."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ def declare(parser: Parser) -> None:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="show the runs with an estimate of their time and memory, and load nothing",
+        help="list the runs with estimates of time and memory, without loading models",
     )
     parser.add_settings(
         [
             *MODEL,
             *METHOD,
-            ("method.verify.theta=X", "FLy's gate; method.verify.window=N is its window"),
+            ("method.verify.theta=X", "FLy's gate; method.verify.window=N sets its window"),
             *TASK,
             *JUDGE,
             *ENGINE,
             ("sampling=NAME", "greedy or t1; sampling.temperature=X sets another temperature"),
-            ("seed=N", "the seed at a temperature above 0"),
-            ("baseline.repeat=2", "AR answers twice, which shows the noise floor"),
-            ("record.traces=true", "keep what `flybench replay` works from"),
+            ("seed=N", "the seed of sampling at a temperature above 0"),
+            ("baseline.repeat=2", "decode with AR twice, to measure the noise floor"),
+            ("record.traces=true", "keep the traces that `flybench replay` needs"),
             *OUT,
             ("experiment=NAME", "with -m: a preset of sweeps, see `flybench list experiments`"),
-            ("hydra/launcher=NAME", "with -m: run as jobs of joblib, submitit_slurm or ray"),
+            ("hydra/launcher=NAME", "with -m: launch jobs with joblib, submitit_slurm or ray"),
             *ANY,
         ]
     )
     parser.add_exit_codes(
         [
-            ("0", "every sample is there"),
-            ("1", "some samples or calls of the judge failed; the same command tries them again"),
-            ("2", "a run cannot work as given"),
-            ("130", "stopped; the same command continues"),
+            ("0", "every sample is decoded and scored"),
+            ("1", "some samples or calls of the judge failed; the same command retries them"),
+            ("2", "a run is not valid"),
+            ("130", "interrupted; the same command resumes"),
         ]
     )
     parser.add_examples(
@@ -56,26 +56,26 @@ def declare(parser: Parser) -> None:
     )
 
 
-def run(asked: argparse.Namespace) -> int:
-    """Check every cell, then run them here, or where Hydra's launcher does."""
-    request = make_request(asked.settings, asked.multirun, asked.config_dir)
+def run(args: argparse.Namespace) -> int:
+    """Check every cell, then run all in this process or with a launcher of Hydra."""
+    request = make_request(args.settings, args.multirun, args.config_dir)
     sweeps = expand(request)
 
     from flybench.run.launcher import launch, launcher_of, run_cells
 
     launcher = launcher_of(request)
     cells = distinct(sweeps)
-    if asked.dry_run:
+    if args.dry_run:
         from flybench.analysis.dry_run import dry_run
 
         dry_run([cell.config for cell in cells])
         return 0
-    argv = ["flybench", "run", *asked.words]
+    argv = ["flybench", "run", *args.words]
     if launcher is None:
         done = run_cells(cells, argv)
     else:
         done = launch(request, launcher, cells, argv, logging_to_stderr)
-        # The output of jobs may be in files of other machines.
+        # The output of jobs may be in files on other machines.
         print("\n".join(["", *map(str, done.folders)]))
         for failure in done.failures:
             log.error(failure)

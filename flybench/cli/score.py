@@ -1,4 +1,4 @@
-"""`flybench score`: judge recorded answers again and refresh the summary."""
+"""`flybench score`: score recorded answers again and update the summary."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flybench.cli.parser import Parser
 from flybench.cli.settings import JUDGE
-from flybench.config.compose import add_config_dir, check_judge_only, judge_of, make_request
+from flybench.config.compose import add_config_dir, check_judge_only, choose_judge, make_request
 from flybench.records.folder import RunFolder
 
 
@@ -21,7 +21,7 @@ def declare(parser: Parser) -> None:
     add_config_dir(parser)
     parser.add_settings(JUDGE)
     parser.add_exit_codes(
-        [("0", "done"), ("1", "some calls of the judge failed"), ("2", "refused")]
+        [("0", "success"), ("1", "some calls of the judge failed"), ("2", "not a valid command")]
     )
     parser.add_examples(
         "flybench score results/llama8b-fly-gsm8k-*",
@@ -29,11 +29,11 @@ def declare(parser: Parser) -> None:
     )
 
 
-def run(asked: argparse.Namespace) -> int:
-    """Score the records of every run, each by its own judge or the one that is given."""
-    request = make_request(asked.settings, config_dir=asked.config_dir)
+def run(args: argparse.Namespace) -> int:
+    """Score the records of every run, with its own judge or the given one."""
+    request = make_request(args.settings, config_dir=args.config_dir)
     check_judge_only(request)
-    folders = RunFolder.all_existing(asked.runs)
+    folders = RunFolder.all_existing(args.runs)
 
     from flybench.metrics.summary import judge_failures, write_summary
     from flybench.run.headline import headline
@@ -41,17 +41,17 @@ def run(asked: argparse.Namespace) -> int:
     from flybench.score.judge import build_judge
     from flybench.score.score import score_folder
 
-    judges = lru_cache(1)(build_judge)  # one at a time has the memory of a local one
+    judges = lru_cache(1)(build_judge)  # keep one, because a local judge is a loaded model
     code = 0
     for folder in folders:
         before = folder.config()
-        config = replace(before, judge=judge_of(request, before.judge))
+        config = replace(before, judge=choose_judge(request, before.judge))
         with folder.exclusive():
             judge = None if config.judge.kind == "none" else judges(config.judge)
             score_folder(folder, config, judge)
             rows = write_summary(folder)
             if config != before:
-                # Only now: a judge that could not be asked leaves no trace.
+                # Written last: a judge that fails must not change the configuration.
                 write_config(folder, config)
         print(headline(rows))
         code = max(code, int(judge_failures(rows) > 0))

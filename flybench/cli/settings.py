@@ -1,11 +1,11 @@
-"""Settings of a run, as the help of several verbs lists them."""
+"""Help on the settings of a run, shared by several verbs."""
 
 from __future__ import annotations
 
 MODEL = (
-    ("model=NAME", "a pair of models, see `flybench list models`"),
-    ("model.target.path=PATH", "a hub id, a folder or a .gguf file of your own"),
-    ("model.draft.path=PATH", "the same for the draft model"),
+    ("model=NAME", "a pair of target and draft model, see `flybench list models`"),
+    ("model.target.path=PATH", "your own target: a hub id, a folder or a .gguf file"),
+    ("model.draft.path=PATH", "your own draft model"),
 )
 METHOD = (
     ("method=NAME", "a method, see `flybench list methods`"),
@@ -13,17 +13,20 @@ METHOD = (
 )
 TASK = (
     ("task=NAME", "a task, see `flybench list tasks`"),
-    ("task.path=FILE", "local data instead of the usual source"),
-    ("limit=N", "how many samples; all without it"),
+    ("task.path=FILE", "local data instead of the default source"),
+    ("limit=N", "the number of samples (default: all)"),
 )
 JUDGE = (
     ("judge=NAME", "openai, local or none: a model that scores what no rule can"),
-    ("judge.model=NAME", "the judging model"),
+    ("judge.model=NAME", "the model that judges"),
     ("judge.KEY=VALUE", "another setting of the judge, such as judge.base_url=URL"),
 )
 ENGINE = (
     ("engine=NAME", "auto, eager or graph"),
-    ("engine.KEY=VALUE", "engine.dtype=bf16, engine.device=cuda:1, engine.threads=8, engine.tp=2"),
+    (
+        "engine.KEY=VALUE",
+        "such as engine.dtype=bf16, engine.device=cuda:1, engine.threads=8, engine.tp=2",
+    ),
 )
-OUT = (("out=DIR", "where folders of runs go; results without it"),)
+OUT = (("out=DIR", "the parent folder of runs (default: results)"),)
 ANY = (("KEY=VALUE", "any other setting of the files in conf/"),)

@@ -1,4 +1,4 @@
-"""`flybench show`: one answer with the outcome of every token, or the list of samples."""
+"""`flybench show`: print an answer with the outcome of every token, or the list of samples."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ def declare(parser: Parser) -> None:
         "sample",
         nargs="?",
         metavar="SAMPLE",
-        help="a sample's id; the list of samples without it, flips and loosened answers first",
+        help="the id of a sample (default: list all samples, those with flips and loose tokens "
+        "first)",
     )
     parser.add_argument(
-        "--method", metavar="NAME", help="a method of the run; the last that is not AR without it"
+        "--method", metavar="NAME", help="a method of the run (default: the last one except AR)"
     )
     parser.add_examples(
         "flybench show results/llama8b-fly-gsm8k-27fe587a",
@@ -31,19 +32,19 @@ def declare(parser: Parser) -> None:
     )
 
 
-def run(asked: argparse.Namespace) -> int:
-    """Print one sample's answer, or without a sample the list of them.
+def run(args: argparse.Namespace) -> int:
+    """Print the answer to one sample, or the list of samples.
 
     Raises:
-        FlybenchError: there is no such run, method or sample.
+        FlybenchError: the run, the method or the sample does not exist.
     """
-    path, sample = asked.run, asked.sample
+    path, sample = args.run, args.sample
     if sample is not None and not path.is_dir() and RunFolder(Path(sample)).config_file.is_file():
         raise FlybenchError(
-            f"{sample} is the run and comes first: flybench show {sample} {one_line(str(path))}."
+            f"the run {sample} must come first: use `flybench show {sample} {one_line(str(path))}`."
         )
     RunFolder.existing(path)
 
     from flybench.analysis.show.show import show
 
-    return show(path, sample, asked.method)
+    return show(path, sample, args.method)

@@ -1,4 +1,4 @@
-"""`flybench train-eagle3`: an EAGLE-3 head for a target, from its own answers to prompts."""
+"""`flybench train-eagle3`: train an EAGLE-3 head for a target on its own answers to prompts."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def declare(parser: Parser) -> None:
     add_config_dir(parser)
     parser.add_settings(
         [
-            ("data=FILE", "JSON objects with a prompt, or messages, one a line; required"),
-            ("model=NAME", "the pair whose target gets a head, see `flybench list models`"),
-            ("model.target.path=PATH", "a hub id, a folder or a .gguf file of your own"),
-            ("out=DIR", "where the head is written; heads/NAME without it"),
+            ("data=FILE", "required: JSON lines, each with a prompt or messages"),
+            ("model=NAME", "the pair with the target, see `flybench list models`"),
+            ("model.target.path=PATH", "your own target: a hub id, a folder or a .gguf file"),
+            ("out=DIR", "the folder of the head (default: heads/NAME)"),
             ("train.steps=N", "optimiser steps, each of about train.batch_tokens=N tokens"),
-            ("train.lr=X", "the peak of the learning rate"),
+            ("train.lr=X", "the peak learning rate"),
             ("train.KEY=VALUE", "draft_vocab_size, longest, held_out, measured, unroll, decay, …"),
-            ("answers.max_new_tokens=N", "the longest answer of the target"),
-            ("answers.batch=N", "prompts that it answers at once, on the graph engine"),
+            ("answers.max_new_tokens=N", "the maximum length of the target's answers"),
+            ("answers.batch=N", "the batch size of answers on the graph engine"),
             *ENGINE,
         ]
     )
@@ -36,17 +36,16 @@ def declare(parser: Parser) -> None:
     )
 
 
-def run(asked: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Check the request, then answer the prompts and train."""
-    own, overrides = split_settings(asked.settings, ("train", "answers"), ("data", "out"))
+    own, overrides = split_settings(args.settings, ("train", "answers"), ("data", "out"))
     if "data" not in own:
         raise FlybenchError(
-            "flybench train-eagle3 needs data=FILE, a file of JSON objects with a prompt, or "
-            "messages, one a line."
+            "data is missing: add data=FILE, a file of JSON lines, each with a prompt or messages."
         )
     settings = build(HeadSettings, own["train"], "train")
     answers = build(AnswerSettings, own["answers"], "answers")
-    request = make_request([*overrides, Override.parse("method=ar")], config_dir=asked.config_dir)
+    request = make_request([*overrides, Override.parse("method=ar")], config_dir=args.config_dir)
     (config,) = cells(request)
     folder = Path(own.get("out", f"heads/{config.model.name}")).expanduser()
 

@@ -1,4 +1,4 @@
-"""`flybench tune`: the setting that is worth its risk, by replay and then by real runs."""
+"""`flybench tune`: find the fastest setting that keeps accuracy, by replay and real runs."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def declare(parser: Parser) -> None:
     """Add the options and settings of `flybench tune`."""
     add_run_options(parser)
     parser.add_argument(
-        "--dry-run", action="store_true", help="show what would be recorded, and load nothing"
+        "--dry-run", action="store_true", help="show the plan without loading models"
     )
     parser.add_settings(
         [
             *MODEL,
-            ("method=NAME", "a method whose drafts are tuned, such as fly or lookup"),
+            ("method=NAME", "the method to tune, such as fly or lookup"),
             *TASK,
             ("tune.rule=…", "rules to try: official, vllm, paper"),
             ("tune.theta=X,…", "gates to try; tune.window=N,… windows, tune.k=N,… draft lengths"),
-            ("tune.lookup=…", "false, true, or both: whether lookup drafts for the draft model"),
-            ("tune.confirm=N", "how many loose settings real runs confirm; 3 without it"),
-            ("tune.looks=N", "how often the confirmation may stop early; 3 without it"),
-            ("latency=FILE", "costs of `flybench latency`; measured here without any"),
+            ("tune.lookup=…", "false, true, or both: accelerate the draft model by prompt lookup"),
+            ("tune.confirm=N", "number of loose settings to confirm by real runs (default: 3)"),
+            ("tune.looks=N", "number of analyses at which a confirmation may stop (default: 3)"),
+            ("latency=FILE", "costs of `flybench latency` (default: measure them)"),
             *JUDGE,
             *OUT,
             *ANY,
@@ -40,8 +40,8 @@ def declare(parser: Parser) -> None:
     parser.add_exit_codes(
         [
             ("0", "a setting is recommended, and no loose one may be better"),
-            ("1", "samples failed"),
-            ("2", "refused"),
+            ("1", "some samples failed"),
+            ("2", "not a valid command"),
             ("3", "not resolved: the lossless setting is recommended"),
         ]
     )
@@ -51,22 +51,22 @@ def declare(parser: Parser) -> None:
     )
 
 
-def run(asked: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Check the request, then record, replay and confirm."""
-    own, overrides = split_settings(asked.settings, ("tune",), ("latency",))
+    own, overrides = split_settings(args.settings, ("tune",), ("latency",))
     settings: TuneSettings = build(TuneSettings, _lists(own["tune"]), "tune")
-    request = make_request(overrides, asked.multirun, asked.config_dir)
+    request = make_request(overrides, args.multirun, args.config_dir)
     latency = Path(own["latency"]) if "latency" in own else None
 
     from flybench.analysis.tune.prepare import Prepared
     from flybench.analysis.tune.tune import show_plan, tune
 
     ready = Prepared.of(settings, request, latency)
-    return show_plan(ready) if asked.dry_run else tune(ready, asked.words)
+    return show_plan(ready) if args.dry_run else tune(ready, args.words)
 
 
 def _lists(given: dict[str, Any]) -> dict[str, Any]:
-    """One value of a setting that takes several, or several with commas, as a list."""
+    """Convert values of settings with several values to lists."""
     several = {entry.name for entry in fields(TuneSettings) if entry.type.startswith("tuple")}
     return {
         name: _split(value) if name in several and not isinstance(value, list) else value

@@ -1,8 +1,8 @@
-"""Every configuration group as a frozen dataclass, checked once, in full sentences.
+"""Configuration groups as frozen dataclasses, one module per group.
 
-Hydra composes `conf/` and the command line into a tree; `RunConfig.from_tree` turns it into these
-objects and refuses what cannot work before a weight is loaded. Each group has a file. Nothing here
-imports torch models.
+Hydra composes `conf/` and the command line into a tree. `RunConfig.from_tree` converts it to these
+dataclasses and rejects invalid combinations before any weight is loaded. No module here imports a
+model.
 """
 
 from __future__ import annotations

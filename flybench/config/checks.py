@@ -1,7 +1,6 @@
-"""Checks that configuration shares: allowed values, ranges, and plain data into dataclasses.
+"""Shared checks of configuration values, and the conversion of plain data to dataclasses.
 
-Every refusal is one sentence that names the value, what is allowed and, for a slip of the pen, the
-closest known word.
+Every error is one sentence with the value, the allowed values and, for a typo, the closest match.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from flybench.core.errors import FlybenchError
 
 MANY = 1_000_000_000
 NAME = re.compile(r"\w[\w.+-]{0,79}")
-WORDS = {bool: "true or false", int: "a whole number", float: "a number, or inf", str: "text"}
+TYPE_NAMES = {bool: "true or false", int: "a whole number", float: "a number, or inf", str: "text"}
 
 
 def allow(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    """Refuse a value that is not in `allowed`, naming the closest one."""
+    """Check that `value` is one of `allowed`; the error suggests the closest one."""
     if value not in allowed:
         raise FlybenchError(
             f"{name}={value} is not known: choose one of {', '.join(allowed)}"
@@ -30,7 +29,7 @@ def allow(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 def positive(name: str, value: int) -> None:
-    """Refuse anything below 1, and what no machine could count through."""
+    """Check that `value` is at least 1 and below `MANY`."""
     if not 1 <= value < MANY:
         raise FlybenchError(
             f"{name}={value} is not allowed: use a whole number of at least 1, below {MANY:,}."
@@ -38,36 +37,39 @@ def positive(name: str, value: int) -> None:
 
 
 def share(name: str, value: float) -> None:
-    """Refuse what is no share of a whole."""
+    """Check that `value` is between 0 and 1, both excluded."""
     if not 0 < value < 1:
-        raise FlybenchError(f"{name}={value:g} is not allowed: use a share between 0 and 1.")
+        raise FlybenchError(f"{name}={value:g} is not allowed: use a number between 0 and 1.")
 
 
 def named(name: str, value: str) -> None:
-    """Refuse a name that could not be part of a folder's name."""
+    """Check that a name can be part of a folder's name."""
     if not NAME.fullmatch(value):
         raise FlybenchError(
             f"{name}={value[:100]!r} is not allowed: use up to 80 letters, digits and . _ + -, "
-            "since it becomes part of a folder's name."
+            "because it becomes part of a folder's name."
         )
 
 
 def explain(error: Exception) -> str:
-    """One sentence about an error for the command line, whoever raised it."""
+    """Return one sentence about any exception, for the command line."""
     if isinstance(error, FlybenchError):
         return str(error)
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror or error}; check the path, its rights and the space left."
-    said = (str(error).strip() or "no message").splitlines()[0]
+        return (
+            f"{where}{error.strerror or error}; check the path, its permissions and the free disk "
+            "space."
+        )
+    message = (str(error).strip() or "no message").splitlines()[0]
     return (
-        f"this should not happen ({type(error).__name__}: {said}); run it again with "
-        "FLYBENCH_DEBUG=1 to see where, and report it."
+        f"unexpected error ({type(error).__name__}: {message}); run the command again with "
+        "FLYBENCH_DEBUG=1 for the traceback, and report it."
     )
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """` (did you mean X)` if a known word is close, else nothing."""
+    """Return ` (did you mean X)` if a known word is close, else an empty string."""
     close = get_close_matches(word, list(known), n=1)
     return f" (did you mean {close[0]})" if close else ""
 
@@ -76,14 +78,18 @@ _hints = cache(get_type_hints)
 
 
 def build(kind: Any, value: Any, path: str) -> Any:
-    """Turn plain data into `kind`, a dataclass or a field's type, naming the path of what fails."""
-    if hasattr(kind, "from_tree") and path:  # it knows better how to read itself
+    """Convert plain data to `kind`, a dataclass or a field's type.
+
+    Raises:
+        FlybenchError: a key is unknown or a value is not allowed; the error has its dotted path.
+    """
+    if hasattr(kind, "from_tree") and path:  # the class has its own conversion
         return kind.from_tree(value)
     if isinstance(kind, type) and is_dataclass(kind):
         if not isinstance(value, dict):
             raise FlybenchError(
-                f"{path or 'the configuration'}={value!r} is not allowed: it is a group with keys "
-                "of its own, as the files in conf/ show."
+                f"{path or 'the configuration'}={value!r} is not allowed: it is a group of "
+                "settings, so write key: value lines as the files in conf/ do."
             )
         given = {
             key: build(field_type(kind, key, _join(path, key)), item, _join(path, key))
@@ -92,23 +98,29 @@ def build(kind: Any, value: Any, path: str) -> Any:
         try:
             return kind(**given)
         except TypeError as error:
-            raise FlybenchError(f"{path or 'the configuration'} is incomplete: {error}.") from error
+            raise FlybenchError(
+                f"{path or 'the configuration'} is incomplete ({error}): add the missing setting."
+            ) from error
     return _scalar(kind, value, path)
 
 
 def field_type(kind: Any, name: str, path: str) -> Any:
-    """The type of a dataclass's field; `path` names it in the error if there is none."""
+    """Return the type of a dataclass's field.
+
+    Raises:
+        FlybenchError: there is no such field; the error names `path`.
+    """
     names = [entry.name for entry in fields(kind)]
     if name not in names:
         raise FlybenchError(
-            f"{path} is not a setting: known ones there are {', '.join(names)}"
+            f"{path} is not a setting: choose one of {', '.join(names)}"
             f"{suggestion(str(name), names)}."
         )
     return _hints(kind)[name]
 
 
 def required(kind: Any) -> Any:
-    """`X` of the type `X | None`, any other type itself."""
+    """Return `X` for the type `X | None`, and any other type unchanged."""
     options = [option for option in get_args(kind) if option is not type(None)]
     return options[0] if type(None) in get_args(kind) else kind
 
@@ -129,7 +141,7 @@ def _scalar(kind: Any, value: Any, path: str) -> Any:
         return float(value)
     if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
         return value
-    raise FlybenchError(f"{path}={value!r} must be {WORDS[kind]}.")
+    raise FlybenchError(f"{path}={value!r} must be {TYPE_NAMES[kind]}.")
 
 
 def _join(path: str, key: str) -> str:

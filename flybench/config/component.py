@@ -1,4 +1,4 @@
-"""A drafter or a rule with its settings, as a method's configuration names it."""
+"""The configuration of a drafter or a rule: its kind and the settings that the kind declares."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
-from flybench.config.checks import WORDS, allow, suggestion
+from flybench.config.checks import TYPE_NAMES, allow, suggestion
 from flybench.config.declared import (
     FILE,
     Declaration,
+    Package,
     Parameter,
-    Room,
     Value,
     declarations,
     kinds,
@@ -24,20 +24,20 @@ from flybench.core.errors import FlybenchError
 
 @dataclass(frozen=True)
 class ComponentConfig:
-    """`kind` and the values of the settings that it declares, in the order of their names."""
+    """A `kind` and the values of the settings that it declares, sorted by name."""
 
     kind: str
     values: tuple[tuple[str, Value], ...] = ()
 
-    room: ClassVar[Room]
+    package: ClassVar[Package]
     path: ClassVar[str]
-    # The settings that every run's key has held from the beginning, whatever its kind: they stay
-    # in keys and files at these values, so that older runs resume.
+    # Settings that have always been part of every run's key, whatever the kind. They stay in keys
+    # and files at these values, so older runs can be resumed.
     ALWAYS_KEYED: ClassVar[Mapping[str, Value]]
 
     @classmethod
     def of(cls, kind: str, **settings: Value) -> Self:
-        """A kind with some of its settings, the others at their defaults.
+        """Return a kind with `settings`, and its other settings at their defaults.
 
         Raises:
             FlybenchError: the kind or a setting is unknown, or a value is not allowed.
@@ -46,32 +46,33 @@ class ComponentConfig:
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> Self:
-        """From plain data. Settings of other kinds are dropped, so that cells of a sweep that
-        differ only in them are one.
+        """Build the configuration from plain data.
+
+        Settings of other kinds are dropped, so sweep cells that differ only in them become one.
 
         Raises:
             FlybenchError: as `of`.
         """
         if not isinstance(tree, Mapping):
             raise FlybenchError(
-                f"{cls.path}={tree!r} is not allowed: it is a group with keys of its own, as the "
-                "files in conf/ show."
+                f"{cls.path}={tree!r} is not allowed: it is a group of settings, so write key: "
+                "value lines as the files in conf/ do."
             )
         given = dict(tree)
         kind = given.pop("kind", None)
         if not isinstance(kind, str):
             raise FlybenchError(f"{cls.path}.kind={kind!r} must be text.")
         if kind.startswith(FILE) and not Path(kind.split(":")[1]).expanduser().is_file():
-            return cls(kind, tuple(sorted(given.items())))  # a finished run of a file that is gone
-        found = declarations(cls.room, kind)
-        if not found:
-            allow(f"{cls.path}.kind", kind, (*kinds(cls.room), f"{FILE}PATH.py:CLASS"))
-        own = {name: each for part in found for name, each in part.parameters.items()}
+            return cls(kind, tuple(sorted(given.items())))  # a finished run whose file was deleted
+        declared = declarations(cls.package, kind)
+        if not declared:
+            allow(f"{cls.path}.kind", kind, (*kinds(cls.package), f"{FILE}PATH.py:CLASS"))
+        own = {name: each for part in declared for name, each in part.parameters.items()}
         for name in given:
-            if name not in own and name not in parameters(cls.room) | cls.ALWAYS_KEYED.keys():
+            if name not in own and name not in parameters(cls.package) | cls.ALWAYS_KEYED.keys():
                 known = ["kind", *own]
                 raise FlybenchError(
-                    f"{cls.path}.{name} is not a setting of {kind}: known ones there are "
+                    f"{cls.path}.{name} is not a setting of {kind}: choose one of "
                     f"{', '.join(known)}{suggestion(name, known)}."
                 )
         values = {name: _checked(f"{cls.path}.{name}", each, given) for name, each in own.items()}
@@ -82,40 +83,40 @@ class ComponentConfig:
 
     @classmethod
     def check_name(cls, name: str) -> None:
-        """Refuse a setting that no kind that comes with flybench declares.
+        """Check that a built-in kind declares the setting `name`.
 
         Raises:
-            FlybenchError: it is one.
+            FlybenchError: no built-in kind does.
         """
-        known = {"kind", *parameters(cls.room), *cls.ALWAYS_KEYED}
+        known = {"kind", *parameters(cls.package), *cls.ALWAYS_KEYED}
         if name not in known:
             raise FlybenchError(
-                f"{cls.path}.{name} is not a setting: known ones there are "
+                f"{cls.path}.{name} is not a setting: choose one of "
                 f"{', '.join(sorted(known))}{suggestion(name, known)}."
             )
 
     def __getitem__(self, name: str) -> Any:
-        """The value of a setting that the kind declares."""
+        """Return the value of a setting that the kind declares."""
         return dict(self.values)[name]
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value of a setting, or `default` where the kind does not declare it."""
+        """Return the value of a setting, or `default` if the kind does not declare it."""
         return dict(self.values).get(name, default)
 
     @property
     def declared(self) -> list[Declaration]:
-        """The classes of the kind.
+        """The declared classes of the kind.
 
         Raises:
-            FlybenchError: the kind is of a file that is not there.
+            FlybenchError: the kind names a file that does not exist.
         """
-        return declarations(self.room, self.kind)
+        return declarations(self.package, self.kind)
 
     def declaration(self, greedy: bool) -> Declaration:
-        """The class that decides at temperature 0, or above it.
+        """Return the class for greedy decoding, or for sampling.
 
         Raises:
-            FlybenchError: there is none for that.
+            FlybenchError: the kind has none.
         """
         for each in self.declared:
             if each.covers(greedy):
@@ -127,34 +128,36 @@ class ComponentConfig:
         )
 
     def tree(self) -> dict[str, Value]:
-        """The settings as files hold them."""
+        """Return the settings as they are written to files."""
         return {"kind": self.kind, **self.ALWAYS_KEYED, **dict(self.values)}
 
     def identity(self) -> dict[str, Any]:
-        """The settings as a run's key holds them: those at their default are left out, except the
-        ones that every key has, so that a new setting renames no run; of a user's file the code
-        counts too."""
-        found = self.declared
-        defaults = {n: each.default for part in found for n, each in part.parameters.items()}
+        """Return the settings that enter a run's key.
+
+        Settings at their default are left out, except those of `ALWAYS_KEYED`, so a new setting
+        does not change existing keys. The code of a user's file is part of the key.
+        """
+        declared = self.declared
+        defaults = {n: each.default for part in declared for n, each in part.parameters.items()}
         changed = {
             name: value
             for name, value in self.values
             if name in self.ALWAYS_KEYED or value != defaults.get(name)
         }
-        source = {"code": found[0].code_sha256} if self.kind.startswith(FILE) else {}
+        source = {"code": declared[0].code_sha256} if self.kind.startswith(FILE) else {}
         return {"kind": self.kind, **self.ALWAYS_KEYED, **changed, **source}
 
     def shown(self) -> str:
-        """Settings for a table: those with a label, and any other that is not at its default."""
+        """Return the settings for a table: labelled ones, and others not at their default."""
         if self.kind.startswith(FILE) and not self.values:
             return ""
         known = {n: each for part in self.declared for n, each in part.parameters.items()}
-        told = [
+        parts = [
             f"{each.label or name}={_text(self[name])}"
             for name, each in known.items()
             if (each.label or self[name] != each.default) and self.get(each.only_with, True)
         ]
-        return " ".join(told)
+        return " ".join(parts)
 
     def _check_range(self, each: Parameter) -> None:
         value, name = self[each.name], f"{self.path}.{each.name}"
@@ -177,7 +180,7 @@ def _checked(name: str, each: Parameter, given: Mapping[str, Any]) -> Value:
     if each.type is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if type(value) is not each.type:
-        raise FlybenchError(f"{name}={value!r} must be {WORDS[each.type]}.")
+        raise FlybenchError(f"{name}={value!r} must be {TYPE_NAMES[each.type]}.")
     if each.choices:
         allow(name, str(value), each.choices)
     return cast(Value, value)

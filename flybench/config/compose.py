@@ -1,8 +1,8 @@
-"""From command-line overrides to checked run configurations.
+"""Compose command-line overrides into checked run configurations.
 
-`conf/` ships with flybench; `--config-dir DIR` adds a folder of the same shape. Every cell of a
-sweep is composed and checked before the first one runs. A setting or an option of a group that does
-not exist is refused before Hydra, which takes most of a second to import.
+`conf/` ships with flybench; `--config-dir DIR` adds a folder with the same layout. Every cell of a
+sweep is composed and checked before the first one runs. Unknown settings and options are rejected
+before Hydra is imported, which takes most of a second.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HYDRA = "hydra"
 
 @dataclass(frozen=True)
 class Request:
-    """The overrides that `flybench run` was given, and how to compose them."""
+    """The overrides of a `flybench run` command, and how to compose them."""
 
     overrides: list[Override]
     multirun: bool
@@ -33,42 +33,45 @@ class Request:
 
     @property
     def hydra_overrides(self) -> list[str]:
-        """Overrides of Hydra itself, such as which launcher to use."""
+        """Overrides of Hydra itself, such as `hydra/launcher=slurm`."""
         return [each.text for each in self.overrides if each.group == HYDRA]
 
     @property
     def task_overrides(self) -> list[str]:
-        """Overrides of runs."""
+        """Overrides of run settings."""
         return [each.text for each in self.overrides if each.group != HYDRA]
 
     @property
     def search_path(self) -> list[str]:
-        """Hydra's override that adds the user's own groups."""
+        """The override of Hydra's search path that adds the user's folder."""
         directory = self.config_dir
         return [] if directory is None else [f"hydra.searchpath=[file://{directory}]"]
 
 
 class Cell(NamedTuple):
-    """One combination that a request asks for, and the overrides that make it."""
+    """One combination of a sweep, and the overrides that select it."""
 
     config: RunConfig
     overrides: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        """The overrides as the user wrote them."""
+        """The overrides as the user typed them."""
         return " ".join(override.lstrip("+") for override in self.overrides)
 
 
 def add_config_dir(parser: argparse.ArgumentParser) -> None:
-    """Declare the option of every verb that reads `conf/`."""
+    """Add the option shared by all verbs that read `conf/`."""
     parser.add_argument(
-        "--config-dir", type=Path, metavar="DIR", help="a folder of your own files, shaped as conf/"
+        "--config-dir",
+        type=Path,
+        metavar="DIR",
+        help="a folder of your own files, with the layout of conf/",
     )
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of every verb that composes runs."""
+    """Add the options shared by all verbs that compose runs."""
     parser.add_argument(
         "-m",
         "--multirun",
@@ -79,10 +82,10 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 
 def parse_request(words: Sequence[str]) -> Request:
-    """Read the words of a command line that composes runs.
+    """Parse the arguments of a command that composes runs.
 
     Raises:
-        FlybenchError: a word is neither an option nor key=value, or `make_request` refuses one.
+        FlybenchError: an argument is neither an option nor key=value, or is not a setting.
     """
     parser = argparse.ArgumentParser("flybench run", add_help=False, exit_on_error=False)
     add_run_options(parser)
@@ -96,30 +99,30 @@ def parse_request(words: Sequence[str]) -> Request:
 def make_request(
     overrides: Sequence[Override], multirun: bool = False, config_dir: Path | None = None
 ) -> Request:
-    """A request whose settings and options exist.
+    """Return a request after checking that its settings and options exist.
 
-    A setting that a group's file does not spell out is added rather than refused by Hydra, since
-    `RunConfig` knows every setting and refuses better.
+    Hydra would reject a setting that a group's file does not contain. It is added instead, because
+    `RunConfig` knows every setting and reports a better error.
 
     Raises:
-        FlybenchError: a setting or an option does not exist, a folder is missing, or a file in it
-            has the name of one that comes with flybench.
+        FlybenchError: a setting, an option or the folder does not exist, or a file in the folder
+            has the name of a built-in one.
     """
     if config_dir is not None and not config_dir.is_dir():
         raise FlybenchError(f"--config-dir {config_dir} is not a folder: check the path.")
     directory = None if config_dir is None else config_dir.resolve()
     for group in CHOICES:
-        files(group, directory)  # refuses names that are taken
+        files(group, directory)  # raises if a name is taken
     keys = {override.key for override in overrides}
     own = list(overrides)
     if "model.target.path" in keys and "model" not in keys:
         own = [Override.parse("model=local"), *own]
     check_names(own, directory)
-    return Request([addable(override) for override in own], multirun, directory)
+    return Request([hydra_override(override) for override in own], multirun, directory)
 
 
-def addable(override: Override) -> Override:
-    """An override as Hydra takes it whether or not a group's file spells its setting out."""
+def hydra_override(override: Override) -> Override:
+    """Return an override that Hydra accepts even if the group's file lacks the setting."""
     chosen = override.key.partition("@")[0] in GROUPS
     if chosen or override.group == HYDRA or override.text[0] in "+~":
         return override
@@ -127,25 +130,25 @@ def addable(override: Override) -> Override:
 
 
 def cells(request: Request) -> list[RunConfig]:
-    """Every combination that a request asks for, composed and checked.
+    """Return the composed and checked configuration of every combination of a request.
 
     Raises:
-        FlybenchError: one of them cannot be composed or cannot work.
+        FlybenchError: one of them cannot be composed or is invalid.
     """
     return [cell.config for cell in combinations(request)]
 
 
 def combinations(request: Request) -> list[Cell]:
-    """The same, each with the overrides that make it.
+    """Return the cells of a request, each with the overrides that select it.
 
     Raises:
-        FlybenchError: one of them cannot be composed or cannot work.
+        FlybenchError: one of them cannot be composed or is invalid.
     """
-    from flybench.config.trees import composed, in_one_sentence, split
+    from flybench.config.trees import compose_trees, readable_errors, split
 
-    with in_one_sentence():
+    with readable_errors():
         found = split(request.task_overrides, request.multirun)
-        trees = composed(found, request.search_path)
+        trees = compose_trees(found, request.search_path)
         configs = _distinct_seeds([run_config(tree) for tree in trees])
         if not request.multirun:
             _check_effect(request, configs[0])
@@ -153,12 +156,12 @@ def combinations(request: Request) -> list[Cell]:
 
 
 def _distinct_seeds(configs: list[RunConfig]) -> list[RunConfig]:
-    """The same cells, unless some are copies of others by another seed."""
+    """Check that no two greedy cells differ only in their seed, and return them."""
     seeds = sorted({config.seed for config in configs if config.sampling.greedy})
     if len(seeds) > 1:
         raise FlybenchError(
             f"seed={','.join(map(str, seeds))} at sampling.temperature=0 would decode the same "
-            "tokens again: add sampling=t1 to draw them, or give one seed."
+            "tokens again: add sampling=t1 to sample, or set one seed."
         )
     return configs
 
@@ -176,17 +179,17 @@ def _check_effect(request: Request, config: RunConfig) -> None:
                 )
 
 
-def judge_of(request: Request, own: JudgeConfig) -> JudgeConfig:
-    """A run's `own` judge with the overrides of `flybench score`, or the one that they choose.
+def choose_judge(request: Request, own: JudgeConfig) -> JudgeConfig:
+    """Return the judge for `flybench score`: the run's `own` with overrides, or another one.
 
     Raises:
-        FlybenchError: an override is of anything else, or what they make cannot work.
+        FlybenchError: an override is not a judge setting, or the result is invalid.
     """
-    from flybench.config.trees import composed, in_one_sentence
+    from flybench.config.trees import compose_trees, readable_errors
 
     check_judge_only(request)
-    with in_one_sentence():
-        (tree,) = composed([request.task_overrides], request.search_path)
+    with readable_errors():
+        (tree,) = compose_trees([request.task_overrides], request.search_path)
     plain = tree["judge"]
     names = [override.key for override in request.overrides]
     if "judge" not in names:
@@ -197,17 +200,17 @@ def judge_of(request: Request, own: JudgeConfig) -> JudgeConfig:
 
 
 def check_judge_only(request: Request) -> None:
-    """Refuse overrides of anything but the judge."""
+    """Check that all overrides are judge settings."""
     for override in request.overrides:
         if override.group != "judge":
             raise FlybenchError(
-                f"{override.key} cannot be set for `flybench score`, which takes runs and judge "
-                "settings: see `flybench score --help`."
+                f"{override.key} cannot be set for `flybench score`: give only folders of runs and "
+                "judge settings, as `flybench score --help` shows."
             )
 
 
 def run_config(tree: dict[str, Any]) -> RunConfig:
-    """The checked configuration of one composed tree."""
+    """Convert one composed tree to a checked configuration."""
     model = tree["model"]
     if model.get("name") is None:
         refs = [model[role] for role in ("target", "draft") if model.get(role)]

@@ -1,9 +1,9 @@
-"""Drafters, rules and tasks as their sources declare them (`flybench.core.declare`).
+"""Declarations of drafters, rules and tasks, read from their source (see `flybench.core.declare`).
 
-A declaration is read from the source with `ast`, without running it: a configuration is checked
-before PyTorch is imported, and the report of a run never executes a user's file. The kinds that
-come with flybench are those declared in `flybench/draft`, `flybench/verify` and `flybench/tasks`;
-`file:my_rule.py:MyRule` names a class of a user's own.
+Sources are parsed with `ast` and never executed. A configuration can therefore be checked before
+PyTorch is imported, and the report of a run never executes a user's file. Built-in kinds are
+declared in `flybench/draft`, `flybench/verify` and `flybench/tasks`; `file:my_rule.py:MyRule`
+names a class in a user's file.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Any, Literal
 import flybench
 from flybench.core.errors import FlybenchError
 
-Room = Literal["draft", "verify", "tasks"]
+Package = Literal["draft", "verify", "tasks"]
 Value = bool | int | float | str
-DECORATORS: dict[Room, str] = {"draft": "drafter", "verify": "verifier", "tasks": "task"}
+DECORATORS: dict[Package, str] = {"draft": "drafter", "verify": "verifier", "tasks": "task"}
 TYPES: dict[str, type] = {"bool": bool, "int": int, "float": float, "str": str}
 FILE = "file:"
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A setting of a drafter or a rule, as `flybench.core.declare.parameter` declares it."""
+    """A setting of a drafter or a rule, declared with `flybench.core.declare.parameter`."""
 
     name: str
     type: type
@@ -44,7 +44,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Declaration:
-    """A declared class: `options` are the decorator's arguments, `methods` the class's own."""
+    """A declared class. `options` are the decorator's arguments, `methods` the class's methods."""
 
     kind: str
     file: Path
@@ -55,72 +55,72 @@ class Declaration:
     code_sha256: str = field(compare=False)
 
     def option(self, name: str, default: Any) -> Any:
-        """An argument of the decorator."""
+        """Return an argument of the decorator."""
         return self.options.get(name, default)
 
     def covers(self, greedy: bool) -> bool:
-        """Whether a rule decides at temperature 0, or above it."""
+        """Return True if a rule supports greedy decoding (or sampling, if `greedy` is False)."""
         return self.option("sampling", "any") in ("any", "greedy" if greedy else "sampled")
 
 
-def declarations(room: Room, kind: str) -> list[Declaration]:
-    """The classes of a kind, several where they share it; none for an unknown kind.
+def declarations(package: Package, kind: str) -> list[Declaration]:
+    """Return the classes declared with `kind`; the list is empty for an unknown kind.
 
     Raises:
-        FlybenchError: `kind` names a file that is missing, or has no such class in it.
+        FlybenchError: `kind` names a file that is missing or has no such class.
     """
     if kind.startswith(FILE):
-        return [_of_file(room, kind)]
-    return [each for each in _shipped(room) if each.kind == kind]
+        return [_from_file(package, kind)]
+    return [each for each in _builtin(package) if each.kind == kind]
 
 
-def kinds(room: Room) -> tuple[str, ...]:
-    """The kinds that come with flybench."""
-    return tuple(sorted({each.kind for each in _shipped(room)}))
+def kinds(package: Package) -> tuple[str, ...]:
+    """Return the names of the built-in kinds."""
+    return tuple(sorted({each.kind for each in _builtin(package)}))
 
 
-def parameters(room: Room) -> frozenset[str]:
-    """The settings of all the kinds that come with flybench."""
-    return frozenset(name for each in _shipped(room) for name in each.parameters)
+def parameters(package: Package) -> frozenset[str]:
+    """Return the names of the settings of all built-in kinds."""
+    return frozenset(name for each in _builtin(package) for name in each.parameters)
 
 
 @cache
-def _shipped(room: Room) -> tuple[Declaration, ...]:
-    folder = Path(flybench.__file__).parent / room
-    return tuple(each for file in sorted(folder.rglob("*.py")) for each in _declared(room, file))
+def _builtin(package: Package) -> tuple[Declaration, ...]:
+    folder = Path(flybench.__file__).parent / package
+    return tuple(each for file in sorted(folder.rglob("*.py")) for each in _declared(package, file))
 
 
-def _of_file(room: Room, kind: str) -> Declaration:
-    """The class that `file:PATH:CLASS` names."""
+def _from_file(package: Package, kind: str) -> Declaration:
+    """Return the class that `file:PATH:CLASS` names."""
     path, _, class_name = kind.removeprefix(FILE).rpartition(":")
     file = Path(path).expanduser()
     if not path or not file.is_file():
         raise FlybenchError(
-            f"{kind} names no file that exists: write file:PATH.py:CLASS, with the path from this "
-            "folder."
+            f"the file of {kind} does not exist: write file:PATH.py:CLASS, with a path relative to "
+            "this folder."
         )
-    found = {each.class_name: each for each in _declared(room, file)}
-    if class_name not in found:
-        known = ", ".join(found) or "none"
+    classes = {each.class_name: each for each in _declared(package, file)}
+    if class_name not in classes:
+        known = ", ".join(classes) or "none"
         raise FlybenchError(
-            f"{path} has no class {class_name} with @{DECORATORS[room]}(…) (it has {known}): name "
-            "one of its classes, or add the decorator, imported from flybench.core.declare."
+            f"{path} has no class {class_name} with @{DECORATORS[package]}(…) (it has: {known}): "
+            "name one of these, or add the decorator, which flybench.core.declare defines."
         )
-    return found[class_name]
+    return classes[class_name]
 
 
-def _declared(room: Room, file: Path) -> Iterator[Declaration]:
+def _declared(package: Package, file: Path) -> Iterator[Declaration]:
     source = file.read_text(encoding="utf-8")
-    if f"@{DECORATORS[room]}(" not in source:
+    if f"@{DECORATORS[package]}(" not in source:
         return
     try:
         tree = ast.parse(source)
     except SyntaxError as error:
-        raise FlybenchError(f"{file} is not Python ({error}): correct it.") from error
+        raise FlybenchError(f"{file} is not valid Python ({error}): correct it.") from error
     code = code_sha256(tree)
     for node in tree.body:
         for call in node.decorator_list if isinstance(node, ast.ClassDef) else []:
-            if isinstance(call, ast.Call) and ast.unparse(call.func) == DECORATORS[room]:
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == DECORATORS[package]:
                 assert isinstance(node, ast.ClassDef)
                 (kind,) = _literals(file, call.args)
                 options = {str(k.arg): _literals(file, [k.value])[0] for k in call.keywords}
@@ -149,8 +149,8 @@ def _parameters(file: Path, node: ast.ClassDef) -> Iterator[Parameter]:
         kind = str if choices else TYPES.get(ast.unparse(annotation))
         if kind is None:
             raise FlybenchError(
-                f"{file} gives {node.name}.{name} the type {ast.unparse(annotation)}: use one of "
-                f"{', '.join(TYPES)}, or Literal[…] of words."
+                f"{node.name}.{name} in {file} has the type {ast.unparse(annotation)}: use one of "
+                f"{', '.join(TYPES)}, or Literal[…] of strings."
             )
         yield Parameter(name, kind, choices, **rest)
 
@@ -160,13 +160,13 @@ def _literals(file: Path, nodes: list[ast.expr]) -> list[Any]:
         return [ast.literal_eval(node) for node in nodes]
     except ValueError as error:
         raise FlybenchError(
-            f"{file} line {nodes[0].lineno} declares with an expression: a declaration is read "
-            "without running it, so write literals there."
+            f"{file} line {nodes[0].lineno} has an expression in a declaration: use a literal, "
+            "because declarations are read without executing the file."
         ) from error
 
 
 def code_sha256(tree: ast.Module) -> str:
-    """A hash of a module's code, which comments, docstrings and layout do not change."""
+    """Return a hash of a module's code that ignores comments, docstrings and formatting."""
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and body:

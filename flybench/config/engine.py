@@ -1,4 +1,4 @@
-"""How models run, and how tokens are drawn."""
+"""Settings of the engine and of sampling."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EngineConfig:
-    """How models run: `auto` is graph on CUDA for models that it serves, eager otherwise.
+    """Settings of the engine.
 
-    dtype and device `auto` follow the machine; a model may set its own. `threads` None means every
-    physical core that the process may use; `tp` is the number of ranks that share the target.
-    `row_invariant`, on the graph engine, gives a token the same bits whether it is read alone or in
-    a draft; without it one token alone is read by faster products.
+    `kind` auto is graph on CUDA for the models that it supports, and eager otherwise. `dtype` and
+    `device` auto depend on the machine; a model may override both. `threads` None uses every
+    physical core available to the process. `tp` is the tensor-parallel size of the target.
+    `row_invariant` makes the graph engine's logits bitwise the same for a token scored by itself
+    or in a draft; without it, single tokens use faster kernels.
     """
 
     kind: str = "auto"
@@ -39,7 +40,10 @@ class EngineConfig:
 
 @dataclass(frozen=True)
 class SamplingConfig:
-    """Temperature 0 is greedy. A model's own sampling defaults are never applied."""
+    """Sampling settings; temperature 0 is greedy.
+
+    The defaults of a model's `generation_config.json` are never applied.
+    """
 
     name: str = field(default="greedy", compare=False)
     temperature: float = 0.0
@@ -54,8 +58,8 @@ class SamplingConfig:
         return self._settings().greedy
 
     def rule(self) -> Sampling:
-        """The sampling rule of these settings."""
-        from flybench.sampling import Sampling  # PyTorch takes seconds; settings are checked before
+        """Return the `Sampling` of these settings."""
+        from flybench.sampling import Sampling  # imports PyTorch, which takes seconds
 
         return Sampling(self.temperature, self.top_k, self.top_p)
 

@@ -1,10 +1,11 @@
-"""Experiments: presets of several sweeps, such as the tables of a paper.
+"""Experiments: presets of one or more sweeps, such as the tables of a paper.
 
     flybench run -m experiment=paper_ood --dry-run
 
-A file in `conf/experiment/` has a description and `sweeps`, each of which maps settings to values,
-or to several separated by commas, as Hydra's `hydra.sweeper.params` do. What the command line says
-too, it says for every sweep; a group that it chooses replaces a sweep's settings in that group.
+A file in `conf/experiment/` has a description and a list of `sweeps`. Each sweep maps settings to
+a value, or to several values separated by commas, like Hydra's `hydra.sweeper.params`. Overrides
+on the command line apply to every sweep. A group chosen there replaces a sweep's settings of that
+group.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from flybench.config import RunConfig
-from flybench.config.compose import Cell, Request, addable, combinations
+from flybench.config.compose import Cell, Request, combinations, hydra_override
 from flybench.config.groups import files, read_yaml
 from flybench.config.names import check_names, check_option
 from flybench.config.overrides import Override
@@ -24,10 +25,10 @@ GROUP = "experiment"
 
 
 def expand(request: Request) -> list[Request]:
-    """The sweeps of the experiments that a request names, itself if it names none.
+    """Return one request per sweep of the experiments named, or the request itself without one.
 
     Raises:
-        FlybenchError: an experiment is not known or malformed, or -m is missing.
+        FlybenchError: an experiment is unknown or malformed, or -m is missing.
     """
     named = [override.value for override in request.overrides if override.key == GROUP]
     if not named:
@@ -36,8 +37,8 @@ def expand(request: Request) -> list[Request]:
     sweeps = [sweep for name in named[-1].split(",") for sweep in _sweeps(name, request)]
     if not request.multirun:
         raise FlybenchError(
-            f"{GROUP}={named[-1]} is many runs: add -m to run them all, and --dry-run to see them "
-            "first."
+            f"{GROUP}={named[-1]} has several runs: add -m to run them all, or -m --dry-run to "
+            "list them."
         )
     expanded = [replace(request, overrides=list(_under(sweep, own))) for sweep in sweeps]
     for each in expanded:
@@ -46,7 +47,7 @@ def expand(request: Request) -> list[Request]:
 
 
 def distinct(requests: Sequence[Request]) -> list[Cell]:
-    """The cells of all requests, without the repetitions that sweeps which cross make."""
+    """Return the cells of all requests without duplicates."""
     found: dict[RunConfig, Cell] = {}
     for request in requests:
         for cell in combinations(request):
@@ -55,12 +56,12 @@ def distinct(requests: Sequence[Request]) -> list[Cell]:
 
 
 def _under(sweep: dict[str, Any], own: Sequence[Override]) -> Iterator[Override]:
-    """A sweep's overrides as far as the user's own leave them, then these."""
+    """Yield the overrides of a sweep that the user's do not replace, then the user's."""
     taken = {override.key for override in own}
     for key, value in sweep.items():
         override = Override.parse(f"{key}={value}")
         if not {override.key, override.group} & taken:
-            yield addable(override)
+            yield hydra_override(override)
     yield from own
 
 
@@ -70,6 +71,6 @@ def _sweeps(name: str, request: Request) -> list[dict[str, Any]]:
     sweeps = read_yaml(known[name]).get("sweeps")
     if not sweeps or not isinstance(sweeps, list) or not all(isinstance(s, dict) for s in sweeps):
         raise FlybenchError(
-            f"{known[name]} has no sweeps: write a list of them, each with key: value lines."
+            f"{known[name]} has no sweeps: add a list of them, each with key: value lines."
         )
     return sweeps

@@ -1,4 +1,4 @@
-"""Which model judges the answers that no rule can score."""
+"""Settings of the model that judges answers which no rule can score."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from flybench.core.errors import FlybenchError
 KINDS = ("none", "openai", "local")
 OPENAI = "https://api.openai.com/v1"
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Names of variables are short, and what people paste by mistake, a key itself, is not.
+# Names of variables are short; a key pasted here by mistake is longer.
 LONGEST_VARIABLE = 40
 
 
 @dataclass(frozen=True)
 class JudgeConfig:
-    """A judge never changes a token, so it is no part of what a run's folder is named after.
+    """Settings of the judge, which never change a token and are not part of a run's key.
 
-    `openai` asks `model` behind the endpoint `base_url`, with the key that the environment variable
-    `key_env` holds. `local` decodes `model` (a hub id, folder, .gguf file or package) itself, and
-    greedily. Prices are per million tokens, `timeout` is in seconds.
+    `openai` sends requests for `model` to the endpoint `base_url`, with the key in the environment
+    variable `key_env`. `local` loads `model` (a hub id, folder, .gguf file or package) and decodes
+    greedily. Prices are per million tokens; `timeout` is in seconds.
     """
 
     kind: str = "none"
@@ -53,7 +53,9 @@ class JudgeConfig:
             if value is not None and not 0 <= value < MANY:
                 raise FlybenchError(f"judge.{name}={value:g} is not allowed: use 0 or more.")
         if not 0 < self.timeout < math.inf:
-            raise FlybenchError(f"judge.timeout={self.timeout:g} is not allowed: use seconds.")
+            raise FlybenchError(
+                f"judge.timeout={self.timeout:g} is not allowed: use a positive number of seconds."
+            )
         if self.kind == "none" and self.model is not None:
             raise FlybenchError(
                 f"judge.model={self.model} with judge=none is not allowed: add judge=openai or "
@@ -63,13 +65,13 @@ class JudgeConfig:
             raise FlybenchError(f"judge={self.kind} has no model: add judge.model=….")
         if self.kind == "local" and self.temperature != 0:
             raise FlybenchError(
-                "judge.temperature with judge=local is not allowed: it decodes greedily, so leave "
-                "the temperature at 0."
+                f"judge.temperature={self.temperature} with judge=local is not allowed: a local "
+                "judge decodes greedily, so leave the temperature at 0."
             )
         self._check_endpoint()
 
     def _check_endpoint(self) -> None:
-        """Neither message repeats its value, which may hold a key."""
+        """Check the endpoint; no message repeats a value, because it may contain a key."""
         try:
             url = urlsplit(self.base_url)
             usable = url.scheme in ("http", "https") and url.hostname and url.port != 0
@@ -77,19 +79,19 @@ class JudgeConfig:
             usable = False
         if not usable or url.username or url.password or url.query or url.fragment:
             raise FlybenchError(
-                "judge.base_url is not allowed: write it as http://HOST:PORT/v1 or https://HOST/v1 "
-                "without a password or key, since the key comes from the environment."
+                "judge.base_url is not allowed: write http://HOST:PORT/v1 or https://HOST/v1 "
+                "without a password or key, because the key is read from the environment."
             )
         name = self.key_env
         if name is not None and (len(name) > LONGEST_VARIABLE or not VARIABLE.fullmatch(name)):
             raise FlybenchError(
-                "judge.key_env is not the name of an environment variable: put the key into one, "
-                "and give its name, such as OPENAI_API_KEY."
+                "judge.key_env is not the name of an environment variable: store the key in one, "
+                "and set key_env to its name, such as OPENAI_API_KEY."
             )
 
     @property
     def loopback(self) -> bool:
-        """Whether the endpoint is on this machine, where servers seldom want a key."""
+        """True if the endpoint is on this machine, where servers rarely require a key."""
         host = urlsplit(self.base_url).hostname or ""
         try:
             return ipaddress.ip_address(host).is_loopback
@@ -97,7 +99,7 @@ class JudgeConfig:
             return host == "localhost"
 
     def cost(self, tokens_in: int | None, tokens_out: int | None) -> float | None:
-        """The price of so many tokens; None where the counts or the prices are unknown."""
+        """Return the price of the tokens, or None if a count or a price is unknown."""
         if self.input_price is None or self.output_price is None:
             return None
         if tokens_in is None or tokens_out is None:

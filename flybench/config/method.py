@@ -1,4 +1,4 @@
-"""The method: a drafter, a rule, and the length of drafts."""
+"""Settings of a method: the drafter, the rule and the draft length."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from flybench.core.errors import FlybenchError
 
 DRAFT_MODEL_KINDS = ("model", "nested")
 BASELINE = "ar"
-# Its second turn at every sample, where a run asks for one.
+# AR's second pass over every sample, for runs with baseline.repeat=2.
 REPEAT = "ar_again"
 BASELINES = (BASELINE, REPEAT)
 
 
 class DraftConfig(ComponentConfig):
-    """The drafter, and how it drafts."""
+    """The drafter and its settings."""
 
-    room = "draft"
+    package = "draft"
     path = "method.draft"
     ALWAYS_KEYED = MappingProxyType(
         {
@@ -34,7 +34,7 @@ class DraftConfig(ComponentConfig):
 
     @property
     def model(self) -> str:
-        """The model that the drafter needs: none, draft or head."""
+        """The kind of model that the drafter needs: none, draft or head."""
         return str(self.declared[0].option("model", "none"))
 
     @property
@@ -43,9 +43,9 @@ class DraftConfig(ComponentConfig):
 
 
 class VerifyConfig(ComponentConfig):
-    """The rule, and its settings: `exact` is lossless, every other kind says of itself."""
+    """The rule and its settings; `exact` is lossless, other kinds declare whether they are."""
 
-    room = "verify"
+    package = "verify"
     path = "method.verify"
     ALWAYS_KEYED = MappingProxyType(
         {"rule": "official", "theta": 0.3, "window": 6, "at_temperature": "native"}
@@ -70,14 +70,14 @@ class MethodConfig:
         if (self.name in BASELINES) != (self.draft.kind == "none"):
             raise FlybenchError(
                 f"method.name={self.name} with method.draft.kind={self.draft.kind} is not allowed: "
-                f"{BASELINE} names the method without a drafter, and no other."
+                f"use the name {BASELINE} for the method without a drafter, and only for it."
             )
         if self.draft.kind == "none":
             if self.k or self.verify.kind != "exact":
                 raise FlybenchError(
                     f"method {self.name} has no drafter, so method.k={self.k} must be 0 and "
                     f"method.verify.kind={self.verify.kind} must be exact: "
-                    "remove the override or choose a method that drafts, such as spd or fly."
+                    "remove the override, or choose a method with a drafter, such as spd or fly."
                 )
             return
         positive("method.k", self.k)
@@ -91,22 +91,21 @@ class MethodConfig:
         if self.k > grown:
             raise FlybenchError(
                 f"method.k={self.k} is more than the {grown} nodes that a tree of tree_depth="
-                f"{depth} and tree_top_k={top_k} grows: lower method.k or grow more."
+                f"{depth} and tree_top_k={top_k} has: lower method.k, or raise one of these."
             )
         if not all(each.option("trees", False) for each in self.verify.declared):
             raise FlybenchError(
-                f"method.verify.kind={self.verify.kind} on a tree is not allowed, since the rule "
-                "declares that it decides on chains only: use kind=exact, or a chain "
-                "(method.draft.tree_depth=0)."
+                f"method.verify.kind={self.verify.kind} does not support trees: use kind=exact, or "
+                "draft a chain with method.draft.tree_depth=0."
             )
 
     def _check_lookahead(self) -> None:
         name = self.verify.declared[0].option("lookahead", "")
         if name and self.k <= self.verify[name]:
             raise FlybenchError(
-                f"method.k={self.k} with method.verify.{name}={self.verify[name]} can never keep "
+                f"method.k={self.k} with method.verify.{name}={self.verify[name]} can never accept "
                 f"a mismatch, because the {name} must fit in the draft after it: set method.k to "
-                f"at least {self.verify[name] + 1} or make the {name} smaller."
+                f"at least {self.verify[name] + 1}, or use a smaller {name}."
             )
 
     @property
@@ -119,16 +118,17 @@ class MethodConfig:
 
     @property
     def settings(self) -> str:
-        """K, and the settings of the rule and the drafter for a table; empty for AR."""
+        """K and the settings of the rule and the drafter, for a table; empty for AR."""
         k = f"k={self.k}" if self.k else ""
         return " ".join(filter(None, (k, self.verify.shown(), self.draft.shown())))
 
     @property
     def caution(self) -> str | None:
-        """What a reader of such a run should know, if anything."""
+        """A caution about this combination of settings, or None."""
         if not self.needs_head or self.verify.kind != "fly":
             return None
         return (
-            f"FLy keeps a mismatch only where the next {self.verify['window']} tokens of the draft "
-            "match: chains of an EAGLE-3 head are seldom right for so long, so few are kept."
+            f"FLy accepts a mismatch only if the next {self.verify['window']} drafted tokens "
+            "match. Chains of an EAGLE-3 head rarely match for that long, so expect few loose "
+            "tokens."
         )

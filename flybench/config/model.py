@@ -1,4 +1,4 @@
-"""Which models, where they are, and how they are loaded."""
+"""Settings of the models: where they are, and how they are loaded."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class ModelRef:
     """One model: where it is and how to load it.
 
     `path` is a hub id, a folder, a .gguf file, `package:NAME` (a GGUF inside an installed package)
-    or `random:ARCH[:SEED]`. `skip_layers` [first, end) leaves a run of middle layers out;
+    or `random:ARCH[:SEED]`. `skip_layers` [first, end) leaves out the layers of that range.
     `quantize` stores the weights of linear layers in int8, int4 (torchao) or nf4 (bitsandbytes).
-    `vocab_trim` lets a draft model score that many frequent ids alone.
-    `shape` names the architecture (`engine/shapes.py`), so that its cost is known without weights.
+    `vocab_trim` limits the output layer of a draft model to that many frequent ids. `shape` names
+    the architecture (`engine/loading/shapes.py`) from which costs are computed without weights.
     """
 
     path: str
@@ -27,7 +27,7 @@ class ModelRef:
     skip_layers: tuple[int, int] | None = None
     quantize: str | None = None
     vocab_trim: int | None = None
-    # It says what `path` already decides, so two models that differ in it alone are the same.
+    # `path` already determines the shape, so models that differ only in it are the same.
     shape: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -37,22 +37,23 @@ class ModelRef:
             allow("a model's quantize", self.quantize, ("null", "int8", "int4", "nf4"))
             if self.path.startswith("random:"):
                 raise FlybenchError(
-                    f"quantize={self.quantize} for {self.path} is not allowed: only weights that "
-                    "are read from a file are quantised."
+                    f"quantize={self.quantize} for {self.path} is not allowed: remove it, because "
+                    "only weights that are read from a file can be quantised."
                 )
         allow("a model's dtype", self.dtype, ("auto", "fp32", "bf16", "fp16"))
         if self.skip_layers is not None and not 1 <= self.skip_layers[0] < self.skip_layers[1]:
             raise FlybenchError(
-                f"skip_layers={list(self.skip_layers)} is not allowed: give [first, end) with "
-                "1 <= first < end, so that the first layer stays."
+                f"skip_layers={list(self.skip_layers)} is not allowed: use [first, end) with "
+                "1 <= first < end, because the first layer cannot be skipped."
             )
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """A draft-target pair. `gpus` is how many 80 GB cards the target needs in its dtype.
+    """A target with its draft model or head.
 
-    `eagle3` is the hub id or the folder of an EAGLE-3 head for the target.
+    `gpus` is the number of 80 GB GPUs that the target needs in its dtype; `eagle3` is the hub id or
+    the folder of an EAGLE-3 head for the target.
     """
 
     name: str
@@ -66,6 +67,6 @@ class ModelConfig:
         named("model.name", self.name)
         if self.target.vocab_trim is not None:
             raise FlybenchError(
-                f"model.target.vocab_trim={self.target.vocab_trim} is not allowed: a target scores "
-                "every id, so set model.draft.vocab_trim."
+                f"model.target.vocab_trim={self.target.vocab_trim} is not allowed: a target must "
+                "score every id, so set model.draft.vocab_trim instead."
             )

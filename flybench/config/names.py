@@ -1,6 +1,6 @@
-"""Names and types of overrides, checked against the groups' files and the dataclasses.
+"""Checks of the names and types of overrides against the groups' files and the dataclasses.
 
-Hydra is not needed for it, so a typo is refused at once.
+They need no Hydra, so a typo is reported at once.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from flybench.config.overrides import Override, parse_value
 from flybench.config.run import RunConfig
 from flybench.core.errors import FlybenchError
 
-# Names with commas between them; anything else is of Hydra's grammar, which reads it.
+# Names separated by commas; anything else is left to Hydra's grammar.
 NAMES = re.compile(r"[\w.-]+(,[\w.-]+)*")
 WORD = re.compile(r"[A-Za-z][\w-]*")
 ELSEWHERE = ("hydra", "experiment")
 
 
 def check_names(overrides: Iterable[Override], config_dir: Path | None) -> None:
-    """Refuse an override of a setting or to an option that does not exist.
+    """Check that every override names an existing setting and an existing option.
 
     Raises:
-        FlybenchError: there is one; the error names the closest setting or option.
+        FlybenchError: one does not; the error suggests the closest setting or option.
     """
     overrides = list(overrides)
-    # A drafter or a rule of the user's own has settings that only composing can find.
+    # The settings of a user's drafter or rule are known only after composing.
     own = config_dir is not None or any(FILE in override.value for override in overrides)
     for override in overrides:
         if override.key.partition("@")[0] in GROUPS:
@@ -42,7 +42,7 @@ def check_names(overrides: Iterable[Override], config_dir: Path | None) -> None:
 
 
 def check_option(group: str, name: str, known: Iterable[str]) -> None:
-    """Refuse an option that a group does not have."""
+    """Check that a group has the option `name`."""
     known = list(known)
     if name not in known:
         raise FlybenchError(
@@ -56,14 +56,14 @@ def _check_option(override: Override, config_dir: Path | None) -> None:
         known = {file.stem: file for file in files(override.group, config_dir)}
         for name in override.value.split(","):
             check_option(override.group, name, known)
-            read_yaml(known[name])  # names the file, which Hydra's errors do not
+            read_yaml(known[name])  # unlike Hydra, its error names the file
 
 
 def _check_setting(override: Override) -> None:
     kind: Any = RunConfig
     path = ""
     for name in override.key.partition("@")[0].split("."):
-        if not is_dataclass(required(kind)):  # what is no group of settings is refused when built
+        if not is_dataclass(required(kind)):  # not a group of settings: `build` reports it
             return
         path = f"{path}.{name}".lstrip(".")
         if issubclass(required(kind), ComponentConfig):

@@ -1,4 +1,4 @@
-"""`key=value` words of a command line: the one parser of them, and how a value is written."""
+"""Parser of the `key=value` arguments of a command line, and the writer of values."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import yaml
 
-# A path has its slash before any such sign; only Hydra's own groups have one in their names.
+# A path has a slash before any `=`; only Hydra's own groups have one in their names.
 SETTING = re.compile(r"[+~]*(hydra/)?[A-Za-z_][\w.@:-]*=")
 PLAIN = re.compile(r"[\w./:+@-]+")
 
 
 class Override(NamedTuple):
-    """One setting: `++method.k=8` has the key `method.k`, the value `8`, and itself as its text."""
+    """One override: `++method.k=8` has the key `method.k`, the value `8` and its full text."""
 
     key: str
     value: str
@@ -22,18 +22,18 @@ class Override(NamedTuple):
 
     @classmethod
     def parse(cls, word: str) -> Override:
-        """Read a word with a `=`; Hydra's signs before the key are part of the text only."""
+        """Parse an argument with a `=`; Hydra's prefixes `+`, `++` and `~` stay in `text` only."""
         key, _, value = word.partition("=")
         return cls(key.lstrip("+~"), value, word)
 
     @property
     def group(self) -> str:
-        """The first part of the key: `method` of `method.k`, `hydra` of `hydra/launcher`."""
+        """The first part of the key: `method` for `method.k`, `hydra` for `hydra/launcher`."""
         return re.split(r"[.@/]", self.key)[0]
 
 
 def split_overrides(words: Sequence[str]) -> tuple[list[Override], list[str]]:
-    """The `key=value` words of a command line, and its options and positional arguments."""
+    """Split a command line into its `key=value` overrides and all other arguments."""
     overrides = [Override.parse(word) for word in words if SETTING.match(word)]
     return overrides, [word for word in words if not SETTING.match(word)]
 
@@ -41,9 +41,9 @@ def split_overrides(words: Sequence[str]) -> tuple[list[Override], list[str]]:
 def split_settings(
     overrides: Sequence[Override], groups: Collection[str], names: Collection[str] = ()
 ) -> tuple[dict[str, Any], list[Override]]:
-    """A verb's own settings `GROUP.NAME=…` and `NAME=…` as a tree, and the overrides of a run.
+    """Split overrides into a verb's settings, as a tree, and the settings of runs.
 
-    Values of a group are parsed, those of `names` are text.
+    `GROUP.NAME=…` of `groups` are parsed; `NAME=…` of `names` stay text.
     """
     own: dict[str, Any] = {group: {} for group in groups}
     rest = []
@@ -58,7 +58,7 @@ def split_settings(
 
 
 def parse_value(text: str) -> Any:
-    """A value's text as plain data; YAML takes 1e-3 and inf for words, which are numbers here."""
+    """Parse a value as YAML, except that 1e-3 and inf are numbers and not strings."""
     try:
         value = yaml.safe_load(text)
         return float(value) if isinstance(value, str) else value
@@ -67,7 +67,7 @@ def parse_value(text: str) -> Any:
 
 
 def write_value(value: object) -> str:
-    """Plain data as Hydra's grammar reads it: text in quotes where it has special characters."""
+    """Write plain data in Hydra's grammar; text with special characters is quoted."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if not isinstance(value, str) or PLAIN.fullmatch(value):

@@ -1,4 +1,4 @@
-"""A whole run: one cell of a sweep."""
+"""The complete configuration of a run, which is one cell of a sweep."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flybench.core.errors import FlybenchError
 
 @dataclass(frozen=True)
 class BaselineConfig:
-    """How often AR answers a sample; the second time shows what AR differs from itself by."""
+    """Number of times that AR decodes a sample; the second pass measures AR's own noise."""
 
     repeat: int = 1
 
@@ -32,15 +32,17 @@ class BaselineConfig:
 
 @dataclass(frozen=True)
 class RecordConfig:
-    """What a run keeps beside its records: `traces` are what the target thought of every drafted
-    token, from which `flybench replay` works."""
+    """Optional outputs of a run.
+
+    `traces` are the target's statistics at every drafted token, which `flybench replay` reads.
+    """
 
     traces: bool = False
 
 
 @dataclass(frozen=True)
 class RunConfig:
-    """One cell: a model, a method, a task, and how to measure them."""
+    """The configuration of one run: model, method, task, engine, sampling and measurement."""
 
     model: ModelConfig
     method: MethodConfig
@@ -57,9 +59,9 @@ class RunConfig:
     warmup: int = 1
     retention_margin: float = 0.01
     out: str = "results"
-    fresh: bool = False  # set older records aside and decode every sample again
+    fresh: bool = False  # move older records aside and decode every sample again
 
-    # What decides the tokens; the rest (judge, traces, limit, …) may change between resumes.
+    # The settings that decide the tokens; others (judge, traces, limit, …) may change on resume.
     KEYED: ClassVar[tuple[str, ...]] = ("model", "method", "task", "engine", "sampling", "seed")
 
     def __post_init__(self) -> None:
@@ -72,12 +74,12 @@ class RunConfig:
                 )
         if not 0 < self.retention_margin < 1:
             raise FlybenchError(
-                f"retention_margin={self.retention_margin:g} is not allowed: use a share between "
-                "0 and 1, such as 0.01 for one per cent."
+                f"retention_margin={self.retention_margin:g} is not allowed: use a number between "
+                "0 and 1, such as 0.01 for 1 %."
             )
         if self.method.name == REPEAT:
             raise FlybenchError(
-                f"method.name={REPEAT} is not allowed: that is AR's second turn; use "
+                f"method.name={REPEAT} is not allowed, because it names AR's second pass: use "
                 f"method={BASELINE} with baseline.repeat=2."
             )
         if self.method.needs_draft_model and self.model.draft is None:
@@ -94,13 +96,13 @@ class RunConfig:
             depth = self.method.draft["tree_depth"]
             raise FlybenchError(
                 f"record.traces=true with method.draft.tree_depth={depth} "
-                "is not allowed, since traces are of chains: use method.draft.tree_depth=0, or "
-                "leave traces off."
+                "is not allowed, because only chains can be traced: use method.draft.tree_depth=0, "
+                "or record.traces=false."
             )
         if self.judge.kind == "local" and self.engine.tp > 1:
             raise FlybenchError(
-                f"judge=local with engine.tp={self.engine.tp} is not allowed, since a judge is one "
-                "process: decode with judge=none, then run `flybench score RUN judge=local …`."
+                f"judge=local with engine.tp={self.engine.tp} is not allowed, because a judge runs "
+                "in one process: use judge=none, then run `flybench score RUN judge=local …`."
             )
         self._check_regime()
 
@@ -124,13 +126,15 @@ class RunConfig:
         return build(cls, tree, "")
 
     def identity(self) -> dict[str, Any]:
-        """The part of the configuration that decides which tokens come out."""
+        """Return the part of the configuration that decides the tokens."""
         return {name: _decisive(getattr(self, name)) for name in self.KEYED}
 
 
 def _decisive(value: Any) -> Any:
-    """Plain data of `value` without what its configurations leave out of comparisons: texts for
-    people, which may change, and what another setting decides."""
+    """Return `value` as plain data without the fields that are excluded from comparisons.
+
+    These are descriptions, and fields that another setting determines.
+    """
     if isinstance(value, ComponentConfig):
         return value.identity()
     if not is_dataclass(value):
@@ -141,7 +145,7 @@ def _decisive(value: Any) -> Any:
 
 
 def to_tree(config: Any) -> Any:
-    """A configuration as plain data, as YAML files and provenance hold it."""
+    """Convert a configuration to plain data, as written to YAML files and provenance."""
     if isinstance(config, ComponentConfig):
         return config.tree()
     if is_dataclass(config):
@@ -150,6 +154,6 @@ def to_tree(config: Any) -> Any:
 
 
 def digest(value: Any) -> str:
-    """A short stable hash of plain data."""
+    """Return the SHA-256 of plain data, independent of the order of keys."""
     text = json.dumps(value, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The task: what is asked, and which rule scores the answers."""
+"""Settings of the task: its prompts and its scoring rule."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ LENGTHS = range(256, 131_073)
 
 @dataclass(frozen=True)
 class TaskConfig:
-    """What is asked. `path` points at local files; `chat_template` is auto, none or a file.
+    """Settings of the task.
 
-    For `kind: lm_eval`, `name` is lm-eval's own, `recipe` a YAML file where it is not one of
-    lm-eval's, and `columns` names those of a local table without a header; columns that the table
-    lacks are null. `length` is that of a prompt of `kind: niah`, in tokens.
+    `path` is a local file or folder; `chat_template` is auto, none or a file. For `kind: lm_eval`,
+    `name` is the name of lm-eval's task, `recipe` a YAML file for a task that lm-eval does not
+    have, and `columns` the column names of a local table without a header (columns that the table
+    lacks are null). `length` is the prompt length of `kind: niah`, in tokens.
     """
 
     name: str
@@ -46,19 +47,19 @@ class TaskConfig:
         for field_name in ("recipe", "columns"):
             if getattr(self, field_name) is not None and self.kind != "lm_eval":
                 raise FlybenchError(
-                    f"task.{field_name} with task.kind={self.kind} is not allowed: it is for "
-                    "task=lm_eval."
+                    f"task.{field_name} with task.kind={self.kind} is not allowed: remove it, or "
+                    "use task=lm_eval."
                 )
         fits = self.length in LENGTHS if self.kind == "niah" else self.length is None
         if not fits:
             raise FlybenchError(
                 f"task.length={self.length} with task.kind={self.kind} is not allowed: kind=niah "
-                f"needs {LENGTHS[0]} to {LENGTHS[-1]} tokens, and no other kind has a length."
+                f"needs {LENGTHS[0]} to {LENGTHS[-1]} tokens, and other kinds have no length."
             )
         if self.path == "":
-            raise FlybenchError("task.path is empty: give a path, or null for the usual source.")
+            raise FlybenchError("task.path is empty: set a path, or null for the default source.")
 
     def _metrics(self) -> tuple[str, ...]:
-        """The values of `metric` that the task declares, its main one first."""
+        """Return the values of `metric` that the task declares, the main one first."""
         (declared,) = declarations("tasks", self.kind)
         return tuple(declared.option("metrics", ()))

@@ -1,6 +1,6 @@
-"""Hydra's part of a configuration: overrides into trees of plain data.
+"""Composition of overrides into trees of plain data, by Hydra.
 
-Hydra and OmegaConf take most of a second to import, and only this module imports them for it.
+Hydra and OmegaConf take most of a second to import, so only this module imports them.
 """
 
 from __future__ import annotations
@@ -20,28 +20,30 @@ from flybench.core.errors import FlybenchError
 
 
 def split(overrides: list[str], multirun: bool) -> list[list[str]]:
-    """The overrides of every combination of a sweep, or of the one run.
+    """Return the overrides of every combination of a sweep, or of the single run.
 
     Raises:
-        FlybenchError: several values without a sweep, or a sweep of none.
+        FlybenchError: a setting has several values without a sweep, or the sweep is empty.
     """
     parsed = OverridesParser.create().parse_overrides(overrides)
     if multirun:
         (found,) = BasicSweeper.split_arguments(parsed, max_batch_size=None)
         if not found:
-            raise FlybenchError("The sweep has no combination to run: check its ranges.")
+            raise FlybenchError("the sweep has no combinations to run: check its ranges.")
         combinations: list[list[str]] = found
         return combinations
     if swept := [str(each.input_line) for each in parsed if each.is_sweep_override()]:
         raise FlybenchError(
-            f"{swept[0].lstrip('+')} lists several values: add -m to run them all, or quote "
-            "the value if it is one."
+            f"{swept[0].lstrip('+')} has several values: add -m to run them all, or quote the "
+            "value if it is a single one."
         )
     return [overrides]
 
 
-def composed(cells: Sequence[Sequence[str]], search_path: Sequence[str]) -> list[dict[str, Any]]:
-    """The tree of each combination, with everything resolved."""
+def compose_trees(
+    cells: Sequence[Sequence[str]], search_path: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return the resolved tree of each combination."""
     with initialize_config_dir(str(conf_dir()), version_base="1.3"):
         trees = [compose("config", [*each, *search_path]) for each in cells]
     return [
@@ -51,37 +53,37 @@ def composed(cells: Sequence[Sequence[str]], search_path: Sequence[str]) -> list
 
 
 def swept_values(words: Sequence[str]) -> dict[str, list[Any]]:
-    """The values of settings such as `method.k=5,10`, each parsed by Hydra's grammar.
+    """Parse the values of settings such as `method.k=5,10` with Hydra's grammar.
 
     Raises:
-        FlybenchError: a word is not of the grammar.
+        FlybenchError: a setting cannot be parsed.
     """
     try:
         parsed: list[Override] = OverridesParser.create().parse_overrides(list(words))
-    except Exception as error:  # of Hydra's grammar
+    except Exception as error:  # Hydra's parser raises several kinds
         raise FlybenchError(
-            f"the settings {' '.join(words)} cannot be read: write them as key=value, with "
+            f"the settings {' '.join(words)} cannot be parsed: write them as key=value, with "
             "commas between several values."
         ) from error
     return {str(each.key_or_group): _values(each) for each in parsed}
 
 
 @contextmanager
-def in_one_sentence() -> Iterator[None]:
-    """Turn what Hydra and OmegaConf raise into one sentence with a remedy."""
+def readable_errors() -> Iterator[None]:
+    """Convert errors of Hydra and OmegaConf to one sentence with the next step."""
     try:
         yield
     except FlybenchError:
         raise
     except MissingMandatoryValue as error:
         raise FlybenchError(
-            f"{error.full_key} is not given, and has no value of its own: add "
-            f"{error.full_key}=… to the command."
+            f"{error.full_key} is missing and has no default: add {error.full_key}=… to the "
+            "command."
         ) from error
     except Exception as error:  # Hydra, OmegaConf and YAML raise a dozen kinds
         first_line = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         raise FlybenchError(
-            f"the settings cannot be read ({first_line.replace('++', '')}): write them as "
+            f"the settings cannot be parsed ({first_line.replace('++', '')}): write them as "
             "key=value, and text with special characters as 'key=\"text\"'."
         ) from error
 

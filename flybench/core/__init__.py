@@ -1,7 +1,7 @@
-"""The nouns that every stage shares; nothing here loads, prints or decides.
+"""Data types shared by all stages.
 
 A `Prompt` is decoded round by round (`Draft` → `TargetView` → `Verdict` → `Decision`) into a
-`Generation`; the generations of one sample make a `Record`; a task turns a record into a `Score`,
-by a rule or from the `Judgement`s of a model. What is kept on disk (`samples`, `judgements`) needs
-no PyTorch, so that a finished run can be read without importing it.
+`Generation`. The generations of one sample form a `Record`. A task converts a record to a `Score`,
+with a rule or from the `Judgement`s of a model. The types that are stored on disk (`samples`,
+`judgements`) need no PyTorch, so a finished run can be read without importing it.
 """

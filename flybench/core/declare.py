@@ -1,12 +1,12 @@
-"""Declaring a drafter, a rule or a task: one decorator on its class, one `parameter` a setting.
+"""Declarations of drafters, rules and tasks: a class decorator, and one `parameter` per setting.
 
     @verifier("top_k")
     class TopKVerifier:
-        k: int = parameter(default=2, low=1, unit="ids", help="choices that count as right")
+        k: int = parameter(default=2, low=1, unit="ids", help="choices that count as a match")
 
-The class becomes a dataclass whose fields are settings of `method.verify`, `method.draft`, or for a
-task nothing yet. The configuration reads these declarations from the source, without importing it
-(`flybench.config.declared`), so that their arguments must be literals.
+The class becomes a dataclass whose fields are settings of `method.draft` or `method.verify`; tasks
+have no settings yet. `flybench.config.declared` reads declarations from the source without
+importing it, so all arguments must be literals.
 """
 
 from __future__ import annotations
@@ -29,12 +29,15 @@ def parameter(
     label: str = "",
     only_with: str = "",
 ) -> Any:
-    """A setting of a drafter or a rule, whose type is the field's: bool, int, float, str, or a
-    `Literal` of the words that are allowed.
+    """Declare a setting of a drafter or a rule.
 
-    `low` and `high` are the least and greatest value, or the name of the setting that bounds it;
-    with a `label`, tables show the setting even at its default. `only_with` names the setting
-    without which (at 0) this one has no effect and is not shown.
+    The field's annotation is its type: bool, int, float, str, or a `Literal` of allowed strings.
+
+    Args:
+        low: the smallest value, or the name of the setting that is the lower bound.
+        high: the largest value, or the name of the setting that is the upper bound.
+        label: a short name for tables, which then show the setting even at its default.
+        only_with: the setting that must be non-zero for this one to have an effect and be shown.
     """
     metadata = {"help": help, "unit": unit, "low": low, "high": high, "label": label}
     return field(default=default, metadata=metadata | {"only_with": only_with})
@@ -53,12 +56,12 @@ def verifier(
     """Declare a rule: `method.verify.kind=KIND` chooses it.
 
     Args:
-        lossless: the output is the target's own, in distribution.
+        lossless: the output has the target's distribution.
         trees: drafts may be trees.
-        sampling: the temperatures that the rule covers. Two classes may share a kind, one for
+        sampling: the temperatures that the rule supports. Two classes may share a kind, one for
             greedy decoding and one for sampling.
-        lookahead: the setting that says how many tokens after a mismatch must be in the draft.
-        greedy_draft: a setting and its value with which the draft must be drawn greedily.
+        lookahead: the setting with the number of tokens after a mismatch that must be drafted.
+        greedy_draft: a setting and the value of it that requires a greedy draft.
     """
 
     def declare(cls: Class) -> Class:
@@ -75,7 +78,7 @@ def drafter(
     """Declare a drafter: `method.draft.kind=KIND` chooses it.
 
     Args:
-        model: the model that it drafts with: none, the pair's draft model, or an EAGLE-3 head.
+        model: the model that it needs: none, the pair's draft model, or an EAGLE-3 head.
     """
 
     def declare(cls: Class) -> Class:
@@ -89,7 +92,7 @@ def task(kind: str, *, metrics: tuple[str, ...] = ()) -> Callable[[Class], Class
     """Declare a task: `task.kind=KIND` chooses it.
 
     Args:
-        metrics: the values of `task.metric`, the main one first; none if it has one rule.
+        metrics: the values of `task.metric`, the main one first; empty for a single rule.
     """
 
     def declare(cls: Class) -> Class:

@@ -1,4 +1,4 @@
-"""What a drafter proposes and what the target says of it.
+"""Drafts, and the target's logits for them.
 
 Shapes: N = drafted nodes, R = rows, V = vocabulary. Batch is always 1.
 """
@@ -14,18 +14,21 @@ from torch import Tensor
 
 
 class Branches(NamedTuple):
-    """The shape of a draft that is no chain: `ancestors` [N, N] bool has each node's path in its
-    row, itself included; siblings differ in their tokens."""
+    """The shape of a tree draft.
+
+    Row i of `ancestors` [N, N] bool marks the path to node i, including i. Siblings have different
+    tokens.
+    """
 
     ancestors: Tensor
 
     @classmethod
     def of(cls, parents: Tensor) -> Branches:
-        """From parents [N], −1 for a child of the root; nothing waits for the device."""
+        """Compute the ancestors from parents [N] (−1 for a child of the root) without a sync."""
         size = parents.shape[0]
         nodes = torch.arange(size, device=parents.device)
         paths = (nodes[:, None] == nodes) | (parents[:, None] == nodes)
-        for _ in range(max(size - 1, 1).bit_length()):  # each turn doubles the reach
+        for _ in range(max(size - 1, 1).bit_length()):  # each step doubles the path length
             paths = (paths.float() @ paths.float()) > 0
         return cls(paths)
 
@@ -34,9 +37,9 @@ class Branches(NamedTuple):
 class Draft:
     """Proposed tokens as a tree whose root is the last committed token.
 
-    `tokens` [N] int64; `parents` [N] int64, −1 for a child of the root, always before the child;
-    `probs` [N, V] is the law that each token was sampled from, None for a deterministic choice;
-    `branches` is None for a chain.
+    `tokens` [N] int64; `parents` [N] int64, −1 for a child of the root, and parents come before
+    children; `probs` [N, V] is the distribution q that each token was sampled from, None for a
+    deterministic choice; `branches` is None for a chain.
     """
 
     tokens: Tensor
@@ -46,7 +49,7 @@ class Draft:
 
     @classmethod
     def chain(cls, tokens: Tensor, probs: Tensor | None = None) -> Draft:
-        """A draft without branches: every token is the child of the one before it."""
+        """Return a draft in which every token is the child of the one before it."""
         parents = torch.arange(-1, tokens.shape[0] - 1, device=tokens.device)
         return cls(tokens, parents, probs)
 
@@ -54,7 +57,7 @@ class Draft:
         return self.tokens.shape[0]
 
     def to(self, device: torch.device) -> Draft:
-        """The same draft where the target can judge it."""
+        """Return the draft on `device`."""
         if self.tokens.device == device:
             return self
         probs = None if self.probs is None else self.probs.to(device)
@@ -63,10 +66,10 @@ class Draft:
 
 
 class RowStatistics(NamedTuple):
-    """What rules ask of rows of logits [R, V], so that V-wide tensors are read only once.
+    """Statistics of rows of logits [R, V] that rules need, computed in one pass.
 
-    `choice` [R] int64 is the argmax, `top` [R, 3] the three largest logits in falling order,
-    `log_normaliser` [R] the log of the sum of exp(logit), `entropy` [R] that of the softmax, nats.
+    `choice` [R] int64 is the argmax, `top` [R, 3] the three largest logits in descending order,
+    `log_normaliser` [R] the logsumexp, `entropy` [R] the entropy of the softmax in nats.
     """
 
     choice: Tensor
@@ -76,35 +79,35 @@ class RowStatistics(NamedTuple):
 
     @classmethod
     def of(cls, logits: Tensor) -> RowStatistics:
-        """Computed from fp32 logits [R, V]; fewer than three words leave `top` narrower."""
+        """Compute the statistics of fp32 logits [R, V]; `top` is [R, V] if V < 3."""
         top = logits.topk(min(3, logits.shape[-1]), dim=-1)
         log_normaliser = logits.logsumexp(-1)
-        law = (logits - log_normaliser[:, None]).exp()
+        probs = (logits - log_normaliser[:, None]).exp()
         return cls(
-            # argmax, not topk, for the first of equal logits: what greedy decoding means everywhere
+            # argmax returns the first of equal logits, like greedy decoding elsewhere; topk may not
             choice=logits.argmax(-1),
             top=top.values,
             log_normaliser=log_normaliser,
-            entropy=torch.special.entr(law).sum(-1),
+            entropy=torch.special.entr(probs).sum(-1),
         )
 
     @property
     def top_probabilities(self) -> Tensor:
-        """The three largest probabilities [R, 3]; the first is max p."""
+        """The three largest probabilities [R, 3], in descending order."""
         return (self.top - self.log_normaliser[:, None]).exp()
 
     @property
     def margins(self) -> Tensor:
-        """The gap between the two largest logits [R]."""
+        """The difference of the two largest logits [R]."""
         return self.top[:, 0] - self.top[:, 1]
 
 
 @dataclass(frozen=True)
 class TargetView:
-    """What the target says of a draft: `logits` [N+1, V] fp32, row 0 = root, row i+1 = node i.
+    """The target's output for a draft.
 
-    `statistics` are the rows', which engines compute in the same pass; `taps` gives hidden states
-    of the same rows [N+1, 3 · H], where a drafter asked for them.
+    `logits` [N+1, V] fp32 has the root in row 0 and node i in row i+1. `statistics` are those of
+    the same rows. `taps` returns their hidden states [N+1, 3 · H], if the drafter needs them.
     """
 
     logits: Tensor
@@ -113,10 +116,10 @@ class TargetView:
 
     @classmethod
     def of(cls, logits: Tensor, taps: Callable[[], Tensor] | None = None) -> TargetView:
-        """A view with the statistics of its own logits."""
+        """Build a view from logits and compute their statistics."""
         return cls(logits, RowStatistics.of(logits), taps)
 
 
 def top3_entropy(top: Tensor) -> Tensor:
-    """Sum of −p ln p over the three largest probabilities: [R, 3] → [R] nats, at most ln 3."""
+    """Return the sum of −p ln p over the three largest probabilities, [R, 3] → [R] nats."""
     return torch.special.entr(top).sum(-1)

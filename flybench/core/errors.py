@@ -1,7 +1,7 @@
-"""The one error that users see."""
+"""The exception for errors that the user can correct."""
 
 from __future__ import annotations
 
 
 class FlybenchError(Exception):
-    """A problem that the user can solve; its text is one sentence with the remedy."""
+    """An error that the user can correct; its message is one sentence with the next step."""

@@ -1,4 +1,4 @@
-"""What a judging model says of an answer."""
+"""Verdicts of a judging model on answers."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import msgspec
 JudgementKind = Literal["single", "pair"]
 Order = Literal["ar first", "method first"]
 LOWEST, HIGHEST = 1.0, 10.0
-"""The grades that a judge can give."""
+"""The range of a judge's grades."""
 AGREEMENT = "orders agree"
-"""A metric of scores: whether both orders of a comparison gave the same verdict."""
+"""The metric of a score that is 1 if both orders of a comparison have the same verdict."""
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """One verdict of a judging model, or the lack of one.
+    """One call of a judging model, and its verdict.
 
-    `key` hashes everything that decides it. A `single` verdict is the grade from 1 to 10 of a
-    `turn` (from 1); one of a `pair` is A, B or tie, in one of two orders. `verdict` is None where
-    the `text` holds none that can be read, or where the call failed with `error`. Token counts are
-    None where the endpoint does not tell, and `cost` where the prices are unknown.
+    `key` is a hash of everything that the verdict depends on. The verdict of kind `single` is the
+    grade, 1 to 10, of a `turn` (1-based); of kind `pair` it is A, B or tie, in one of two orders.
+    `verdict` is None if it cannot be parsed from `text`, or if the call failed with `error`. Token
+    counts are None if the endpoint does not report them, and `cost` is None without prices.
     """
 
     key: str

@@ -1,4 +1,4 @@
-"""Classes by the file that holds them: a module of flybench, or a user's own file."""
+"""Loading of a class from its file, which is a module of flybench or a user's file."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import flybench
 
 
 def load_class(file: Path, name: str) -> Any:
-    """The class `name` of `file`, whose code is run if it was not imported before."""
+    """Return the class `name` of `file`, importing the file unless that was done before."""
     root = Path(flybench.__file__).parent
     if file.is_relative_to(root):
         inside = file.relative_to(root.parent).with_suffix("")
         return getattr(importlib.import_module(".".join(inside.parts)), name)
-    content = hashlib.sha256(file.read_bytes()).hexdigest()  # a file that was edited is another one
+    content = hashlib.sha256(file.read_bytes()).hexdigest()  # an edited file is another module
     module_name = f"flybench_user_{file.stem}_{content[:16]}"
     if module_name not in sys.modules:
         spec = importlib.util.spec_from_file_location(module_name, file)
         assert spec is not None and spec.loader is not None, "the file is Python"
         module = importlib.util.module_from_spec(spec)
-        sys.modules[module_name] = module  # where dataclasses look for it
+        sys.modules[module_name] = module  # dataclasses look it up there
         try:
             spec.loader.exec_module(module)
         except BaseException:

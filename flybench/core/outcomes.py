@@ -1,4 +1,4 @@
-"""The outcome of a drafted token: accepted and why, rejected and why, or not reached."""
+"""Outcomes of drafted tokens: accepted or rejected, each with a reason, or not reached."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ OUTCOME_CODES = ".elsgwtr"
 class Outcome(IntEnum):
     """The outcome of one drafted token."""
 
-    NOT_REACHED = 0  # after the first rejection, or on a branch not taken
-    EXACT = 1  # accepted: equals the target's own choice
-    LOOSE = 2  # accepted: differs, and a loose rule kept it
+    NOT_REACHED = 0  # after the first rejection, or on another branch
+    EXACT = 1  # accepted: equals the target's top-1
+    LOOSE = 2  # accepted by a loose rule: a mismatch
     SAMPLED = 3  # accepted by rejection sampling
-    GATE = 4  # rejected: the target is sure here
-    WINDOW = 5  # rejected: the target disagrees again within the window
+    GATE = 4  # rejected: the target's entropy is below the gate
+    WINDOW = 5  # rejected: another mismatch within the window
     TAIL = 6  # rejected: the window does not fit in the draft
-    REJECTED = 7  # rejected by a rule that gives no reason
+    REJECTED = 7  # rejected by a rule without reasons
 
     @property
     def code(self) -> str:
-        """One letter, as records store it."""
+        """The letter that records store."""
         return OUTCOME_CODES[self]
 
 

@@ -1,7 +1,7 @@
-"""A sample from its prompt to its score: what is asked, answered, recorded and scored.
+"""Prompt, generation, record and score of a sample.
 
-`Record` and `Score`, and everything in them, are msgspec structs, because they are lines of JSON in
-a run's folder. A key on disk is the field's name, or the older one given by `rename`.
+`Record`, `Score` and the types of their fields are msgspec structs, stored as lines of JSON in a
+run's folder. A key on disk is the field's name, or an older name given by `rename`.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ import msgspec
 from flybench.core.token_classes import classify
 
 Message = dict[str, str]
-"""One chat message: ``{"role": "user" | "assistant" | "system", "content": text}``."""
+"""A chat message: ``{"role": "user" | "assistant" | "system", "content": text}``."""
 
 Finish = Literal["eos", "stop", "length"]
-# The metric of a score that compares the answer with AR's: 1 better, 0 worse, 0.5 otherwise.
+# The metric of a score that compares the answer with AR's: 1 better, 0.5 tie, 0 worse.
 PAIRWISE = "pairwise"
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """One sample of a task, before any model has seen it.
+    """One sample of a task.
 
-    `messages` is the conversation up to the first answer; a last message of the assistant is the
-    prefix of that answer, which the model continues, and allows no followups. Each of `followups`
-    is a further user message, asked after the method's own previous answer. `references` are right
-    answers, one per turn, empty where the data have none; a judge reads them, the models never do.
+    `messages` is the conversation up to the first answer. If its last message is the assistant's,
+    the model continues that message, and `followups` must be empty. Each of `followups` is a
+    further user message, sent after the method's own previous answer. `references` are correct
+    answers, one per turn, or empty; only a judge reads them.
     """
 
     sample_id: str
@@ -42,11 +42,11 @@ class Prompt:
 
 
 class TargetStatistics(msgspec.Struct, frozen=True, rename={"top1": "preferred"}):
-    """The target's view of a token that it would not have chosen.
+    """The target's statistics of a token that is not its top-1.
 
-    `top1` is the target's own choice instead, `probability` that of the token, `max_probability`
-    that of `top1`, `rank` the token's rank (1 = `top1`) and `entropy` in nats; all of the softmax
-    at temperature 1.
+    `top1` is the id of the target's top-1, `probability` is p(token), `max_probability` is p(top1),
+    `rank` is the token's rank (1 for `top1`), and `entropy` is in nats. All are of the softmax at
+    temperature 1.
     """
 
     top1: int
@@ -60,11 +60,11 @@ LOOSE_KEYS = {"index": "place", "statistics": "opinion", "top1_text": "preferred
 
 
 class LooseToken(msgspec.Struct, frozen=True, rename=LOOSE_KEYS):
-    """A token that only a loose rule kept, at `index` (from 0) of its answer's ids.
+    """A mismatch that a loose rule accepted, at `index` (0-based) of its answer's ids.
 
-    `text` is the token's own and `top1_text` that of the target's choice, `start` the number of
-    characters of the answer before it, and `copied` whether the target's choice would have
-    continued a verbatim copy (both None in older records).
+    `text` is the text of the token, and `top1_text` that of the target's top-1. `start` is the
+    number of characters of the answer before the token. `copied` is True if the top-1 would have
+    continued a verbatim copy. Both are None in older records.
     """
 
     index: int
@@ -76,13 +76,13 @@ class LooseToken(msgspec.Struct, frozen=True, rename=LOOSE_KEYS):
 
 
 class RowTrace(NamedTuple):
-    """The target's distribution after the root and the drafted tokens before one row of a round.
+    """Statistics of the target's distribution in one row of a round, at temperature 1.
 
     `token` is the drafted id that the row verifies, −1 in the last row of a round, which verifies
-    none; `choice` is the target's top-1 id; `entropy` is that of the softmax and `top3_entropy` the
-    sum over its three largest probabilities of −p ln p, both in nats; `probability` is p of the
-    drafted token, NaN without one; `draft_probability` is the drafter's q of its own token, NaN
-    where it gives none. All at temperature 1.
+    none. `choice` is the target's top-1 id. `entropy` is the entropy of the softmax, and
+    `top3_entropy` the sum of −p ln p over its three largest probabilities, both in nats.
+    `probability` is p of the drafted token, NaN without one. `draft_probability` is q of the
+    drafted token, NaN if the drafter is deterministic.
     """
 
     token: float
@@ -95,7 +95,7 @@ class RowTrace(NamedTuple):
 
 
 class Round(msgspec.Struct, frozen=True, rename={"outcomes": "fates"}):
-    """One draft-verify round. Counts are tokens kept after truncation; times are seconds.
+    """One draft-verify round. Counts are of tokens after truncation; times are in seconds.
 
     `outcomes` has one letter (`Outcome.code`) for each drafted token.
     """
@@ -111,18 +111,19 @@ class Round(msgspec.Struct, frozen=True, rename={"outcomes": "fates"}):
 
     def __post_init__(self) -> None:
         if not 0 <= self.accepted <= self.drafted:
-            raise ValueError("a round accepts more than it drafts")
+            raise ValueError("a round has more accepted than drafted tokens")
 
 
 GENERATION_KEYS = {"loose_tokens": "loosened", "assistant_prefix": "begun"}
 
 
 class Generation(msgspec.Struct, frozen=True, rename=GENERATION_KEYS):
-    """One answer. `ids` are the kept tokens, an end-of-sequence id included; times in seconds.
+    """One answer. `ids` are the emitted tokens, including an end-of-sequence id.
 
-    `traces` has drafted + 1 rows for every round of a run that keeps them; they have files of their
-    own, and an answer read back from records has none. `assistant_prefix` is the beginning of the
-    answer that the prompt gave, before its `text`. Older records have no loose tokens.
+    Times are in seconds. `traces` has drafted + 1 rows for every round if the run keeps them; they
+    are stored in separate files and are empty when an answer is read from records.
+    `assistant_prefix` is the beginning of the answer given by the prompt, which is not part of
+    `text`. Older records have no loose tokens.
     """
 
     prompt_tokens: int
@@ -140,23 +141,23 @@ class Generation(msgspec.Struct, frozen=True, rename=GENERATION_KEYS):
 
     def __post_init__(self) -> None:
         if not 0 <= self.prefill_s <= self.total_s < math.inf:
-            raise ValueError("its times are no durations")
+            raise ValueError("the times of a generation are not valid durations")
 
     @property
     def decode_s(self) -> float:
         return self.total_s - self.prefill_s
 
     def token_class(self, token: LooseToken) -> str:
-        """The class of one of its loose tokens (`token_classes.CLASSES`)."""
+        """Return the class of a loose token of this answer (see `token_classes.CLASSES`)."""
         known = token.start is not None
         before = self.assistant_prefix + self.text[: token.start] if known else None
         return classify(token.text, token.top1_text, before, bool(token.copied))
 
 
 class GpuState(msgspec.Struct, frozen=True):
-    """One GPU at the end of a sample, and the joules that the sample took; None where unknown.
+    """The state of a GPU at the end of a sample, and the energy of the sample; None if unknown.
 
-    `throttle` names what held the clocks down, empty if nothing did.
+    `throttle` names the reasons for reduced clocks, and is empty without any.
     """
 
     index: int
@@ -175,24 +176,24 @@ class Telemetry(msgspec.Struct, frozen=True, rename={"gpus": "cards"}):
 
     @property
     def energy_j(self) -> float | None:
-        """Joules over all GPUs; None if one of them does not report."""
+        """The energy of all GPUs in joules; None if one of them does not report it."""
         known = [gpu.energy_j for gpu in self.gpus if gpu.energy_j is not None]
         return sum(known) if len(known) == len(self.gpus) else None
 
     @property
     def throttled(self) -> bool | None:
-        """Whether any GPU's clocks were held down; None if no GPU reports it."""
+        """True if the clocks of any GPU were reduced; None if no GPU reports it."""
         known = [gpu.throttle for gpu in self.gpus if gpu.throttle is not None]
         return any(known) if known else None
 
 
 class Record(msgspec.Struct, frozen=True):
-    """Everything measured of one sample under one method; `error` is set instead of `turns`."""
+    """The answers of one sample by one method, or the `error` that prevented them."""
 
     sample_id: str
     method: str
     category: str
-    position: int  # 0 if this method ran first of the pair, 1 if second
+    position: int  # in the order in which the methods decoded this sample, 0-based
     prompt_sha256: str
     turns: list[Generation] = []
     peak_memory_bytes: int | None = None
@@ -201,10 +202,10 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Score(msgspec.Struct, frozen=True):
-    """The score of one record; `correct` is None where nothing judges it.
+    """The score of one record; `correct` is None if neither a rule nor a judge scores it.
 
-    `metrics` holds every scoring rule's verdict in [0, 1]; `correct` repeats the task's main one.
-    A score that a judging model gave names the keys of its `judgements`; older scores have none.
+    `metrics` has the value of every scoring rule in [0, 1], and `correct` is that of the main one.
+    `judgements` are the keys of the verdicts behind a judge's score; older scores have none.
     """
 
     sample_id: str
@@ -217,5 +218,5 @@ class Score(msgspec.Struct, frozen=True):
 
     @property
     def graded(self) -> bool:
-        """Whether a model graded the answer, so that `correct` is a share of the best grade."""
+        """True if a model graded the answer; `correct` is then a fraction of the best grade."""
         return bool(self.judgements)

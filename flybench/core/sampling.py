@@ -1,4 +1,4 @@
-"""Sampling settings, which need no PyTorch to be checked."""
+"""Sampling settings and their checks, which need no PyTorch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flybench.core.errors import FlybenchError
 
 @dataclass(frozen=True)
 class SamplingSettings:
-    """Temperature 0 is greedy; `top_k` 0 and `top_p` 1 switch those cuts off.
+    """Sampling settings. Temperature 0 is greedy; `top_k` 0 and `top_p` 1 disable the filters.
 
     Raises:
         FlybenchError: a setting is outside its range.

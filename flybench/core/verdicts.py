@@ -1,4 +1,4 @@
-"""A verifier's decision: the verdict on the device, and the same on the host."""
+"""A verifier's decision: `Verdict` on the device, `Decision` on the host."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ STATISTICS = len(TargetStatistics.__struct_fields__)
 
 
 class Decision(NamedTuple):
-    """A verdict on the host: plain numbers, read in the round's one synchronisation.
+    """A verdict on the host, fetched in the round's only synchronisation.
 
-    `nodes` are the accepted drafted nodes from the root down, `tokens` the ids to emit (theirs and
-    then the target's own), `outcomes` one letter per drafted node, `margins` the target's top-2
-    logit gap at each emitted token, `loose_statistics` the target's statistics of each loose
-    token, `traces` the target's distribution at every row of a run that keeps them.
+    `nodes` are the accepted nodes, from the root down. `tokens` are the ids to emit: those of
+    `nodes`, then the target's own. `outcomes` has one letter per drafted node. `margins` is the
+    target's top-2 logit gap at each emitted token. `loose_statistics` are the target's statistics
+    of each loose token, and `traces` those of every row, if the run keeps them.
     """
 
     nodes: list[int]
@@ -36,12 +36,12 @@ class Decision(NamedTuple):
 
     @property
     def path(self) -> list[int]:
-        """The nodes to commit: the last emitted token is the next root and stays out of caches."""
+        """The nodes to commit; the last emitted token is the next root and is not cached."""
         return self.nodes[: len(self.tokens) - 1]
 
     @property
     def loose_indices(self) -> list[int]:
-        """Indices of the emitted tokens that only a loose rule kept."""
+        """Indices of the emitted tokens that are loose."""
         return [i for i, node in enumerate(self.nodes) if self.outcomes[node] == Outcome.LOOSE.code]
 
     @property
@@ -50,7 +50,7 @@ class Decision(NamedTuple):
         return len(self.loose_indices)
 
     def truncated(self, emitted: int) -> Decision:
-        """The same decision when only its first `emitted` (≥ 1) tokens are kept."""
+        """Return the decision truncated to its first `emitted` (≥ 1) tokens."""
         cut = self._replace(
             nodes=self.nodes[:emitted], tokens=self.tokens[:emitted], margins=self.margins[:emitted]
         )
@@ -61,13 +61,12 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verifier's verdict, still on the device.
+    """A verifier's verdict on the device.
 
     `accepted` [] is m; the first m entries of `path` [N] are the accepted nodes; `next_token` [] is
-    the correction or the bonus; `outcomes` [N] int64 holds an `Outcome` for each node.
-    `loose_statistics` [N, 5] are `target_statistics` of a loose rule's nodes, `traces` [N+1, 7] the
-    rows of `RowTrace` of a run that keeps them, `packed` the tensor of `pack` with all of these in
-    it, where the engine has already computed it.
+    the correction or the bonus token; `outcomes` [N] int64 has an `Outcome` for each node. Optional
+    are `loose_statistics` [N, 5] (see `target_statistics`), `traces` [N+1, 7] (rows of `RowTrace`),
+    and `packed`, the result of `pack` if the engine has already computed it.
     """
 
     accepted: Tensor
@@ -79,17 +78,17 @@ class Verdict:
     packed: Tensor | None = None
 
     def pack(self, draft: Draft, view: TargetView) -> Tensor:
-        """All that the host needs in one fp32 tensor, which holds ids below 2**24 exactly."""
+        """Concatenate all fields into one fp32 tensor, which is exact for ids below 2**24."""
         head = torch.stack([self.accepted, self.next_token])
         parts = [part.float() for part in (head, self.path, draft.tokens, self.outcomes)]
         more = [rows.flatten() for rows in (self.traces, self.loose_statistics) if rows is not None]
         return torch.cat([*parts, view.statistics.margins, *more])
 
     def fetch(self, draft: Draft, view: TargetView) -> Decision:
-        """Copy the verdict to the host: the one synchronisation of a round.
+        """Copy the verdict to the host, which is the only synchronisation of a round.
 
         Raises:
-            FlybenchError: the target's logits are not numbers.
+            FlybenchError: the target's logits are NaN.
         """
         tensor = self.pack(draft, view) if self.packed is None else self.packed
         packed = tensor.tolist()
@@ -99,8 +98,7 @@ class Verdict:
         margins = [packed[rows], *(packed[rows + 1 + node] for node in nodes)]
         if any(map(math.isnan, margins)):
             raise FlybenchError(
-                "The target's logits are not numbers (NaN): try another engine.dtype, or check "
-                "the weights."
+                "the target's logits are NaN: try another engine.dtype, or check the weights."
             )
         decision = Decision(
             nodes=nodes,
@@ -122,7 +120,7 @@ class Verdict:
 
 
 def target_statistics(draft: Draft, view: TargetView) -> Tensor:
-    """The fields of `TargetStatistics` for every node of a chain: fp32 [N, 5], on the device."""
+    """Return the fields of `TargetStatistics` for every node of a chain, fp32 [N, 5]."""
     logits, statistics = view.logits[:-1], view.statistics
     own = logits.gather(1, draft.tokens[:, None])
     parts = (
@@ -136,6 +134,6 @@ def target_statistics(draft: Draft, view: TargetView) -> Tensor:
 
 
 def _statistics(row: Sequence[float]) -> TargetStatistics:
-    """One row of `target_statistics` on the host."""
+    """Convert one row of `target_statistics`."""
     top1, probability, most, rank, entropy = row
     return TargetStatistics(int(top1), probability, most, int(rank), entropy)

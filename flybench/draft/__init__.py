@@ -1,4 +1,4 @@
-"""Propose: one file a drafter, chosen by `method.draft.kind`."""
+"""Drafters, one module each; `method.draft.kind` selects one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from flybench.draft.base import Drafter, DraftSetup
 
 
 def build_drafter(config: DraftConfig, setup: DraftSetup) -> Drafter:
-    """The drafter of `config`, with the passes that it needs prepared by the engine."""
+    """Build the drafter of `config`; the engine prepares the passes that it needs."""
     (declaration,) = config.declared
-    made: Drafter = load_class(declaration.file, declaration.class_name)(
+    drafter: Drafter = load_class(declaration.file, declaration.class_name)(
         setup, **dict(config.values)
     )
-    return made
+    return drafter

@@ -1,8 +1,8 @@
-"""The drafter's protocol, which the decode loop calls, and its models.
+"""The protocol of drafters, which the decode loop calls.
 
-To add a drafter: one file beside this one, or anywhere (`method.draft.kind=file:PATH.py:CLASS`),
-with a class of these three methods under `@drafter("KIND")`, a YAML in `conf/method/`, and a test.
-`CONTRIBUTING.md` has a complete example.
+To add a drafter, write a class with these three methods and the decorator `@drafter("KIND")` in a
+file next to this one (or anywhere, with `method.draft.kind=file:PATH.py:CLASS`), a YAML file in
+`conf/method/`, and a test. `CONTRIBUTING.md` has a complete example.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from flybench.sampling import Sampling
 
 @dataclass(frozen=True)
 class DraftSetup:
-    """What a drafter works with: the target's device, drafts of up to `k` tokens, the run's
-    sampling, and the model that the drafter declares, if any."""
+    """The arguments of a drafter: the target's device, the draft length `k`, the sampling of the
+    run, and the model that the drafter declares, if any."""
 
     device: torch.device
     k: int
@@ -33,28 +33,29 @@ class DraftSetup:
 
     @property
     def draft_model(self) -> CachedModel:
-        """The model, of a drafter that declares `model="draft"`."""
+        """The model of a drafter that declares `model="draft"`."""
         return cast(CachedModel, self.model)
 
     @property
     def head(self) -> HeadModel:
-        """The model, of a drafter that declares `model="head"`."""
+        """The model of a drafter that declares `model="head"`."""
         return cast(HeadModel, self.model)
 
 
 class Drafter(Protocol):
-    """Proposes tokens; stateful within one sample, cold at the start of each."""
+    """Proposes tokens. Its state is reset at the start of each sample."""
 
     def start(
         self, prompt_ids: Sequence[int], taps: Tensor | None, generator: torch.Generator | None
     ) -> None:
-        """Forget everything and read a new prompt (its last token is the first root).
+        """Reset the state and read a new prompt, whose last token is the first root.
 
-        `taps` [n − 1, 3 · H] are the target's hidden states of the rest, if the drafter asked.
+        `taps` [n − 1, 3 · H] are the target's hidden states of the other tokens, if the drafter
+        needs them.
         """
 
     def propose(self, context: Sequence[int], limit: int) -> Draft:
-        """At most `limit` tokens to follow `context`, all ids committed so far; maybe none."""
+        """Propose at most `limit` tokens (or none) after `context`, all ids committed so far."""
 
     def observe(self, draft: Draft, view: TargetView, decision: Decision) -> None:
-        """Learn the decision on the draft and roll back: state may lag the text, never lead it."""
+        """Update the state with the decision; it may lag the committed text but not lead it."""

@@ -1,8 +1,8 @@
-"""EAGLE-3 drafts: a chain, or a tree of the likeliest continuations, from the target's own states.
+"""EAGLE-3 drafts from the target's hidden states: a chain, or a tree of likely continuations.
 
-Source: EAGLE-3 (arXiv 2503.01840) and its code (SafeAILab/EAGLE). After each round the target's
-hidden states of what was kept replace the head's own guesses at them; reading these is also what
-predicts the first drafted token. A draft is deterministic at any temperature.
+Source: EAGLE-3 (arXiv 2503.01840) and its code (SafeAILab/EAGLE). After each round, the head reads
+the target's hidden states of the accepted tokens, which replace its own predictions of them. The
+same pass predicts the first drafted token. A draft is deterministic at any temperature.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from flybench.core.declare import drafter, parameter
 from flybench.core.drafts import Branches, Draft, TargetView
 from flybench.core.verdicts import Decision
 from flybench.draft.base import DraftSetup
-from flybench.draft.recorded import OverPairs, Recorded
+from flybench.draft.captured import CapturedPass, PairPass
 from flybench.draft.tree import Level, grow_tree
 from flybench.engine.base import upload
 
-# A prompt is read in pieces, because each attends to all before it at once: in as many wide ones as
-# it fills, then in narrow ones. Few widths can be recorded; every new one would be planned anew.
-PIECES = (512, 128)
+# A prompt is read in chunks: as many wide ones as it fills, then narrow ones. Every width needs its
+# own captured graph, so there are only two.
+CHUNKS = (512, 128)
 T = TypeVar("T")
 
 
 @drafter("eagle3", model="head")
 class Eagle3Drafter:
-    """Drafts `k` tokens with a head: a chain, or the best `k` nodes of a tree.
+    """Drafts `k` tokens with an EAGLE-3 head: a chain, or the best `k` nodes of a tree.
 
-    With a `tree_depth`, the `tree_top_k` best nodes of so many levels after the root's own are
-    expanded. The head reads pairs of a token and the feature of the token before it.
+    With `tree_depth` > 0, the best `tree_top_k` nodes of that many levels after the root's children
+    are expanded. The head reads pairs of a token and the feature of the token before it.
     """
 
     setup: DraftSetup
@@ -55,29 +55,29 @@ class Eagle3Drafter:
 
     def __post_init__(self) -> None:
         model, k = self.setup.head, self.setup.k
-        # A recorded piece of a prompt may be padded, and its padding lands behind the text.
-        self._model = model = model.reserve(max(k + 1 + self._scratch, min(PIECES)))
+        # A captured chunk of a prompt may be padded, and its padding is written after the text.
+        self._model = model = model.reserve(max(k + 1 + self._scratch, min(CHUNKS)))
         self._head = model.head
-        self._prompts: dict[int, Recorded[tuple[Tensor, Tensor]]] = {}
-        self._recorded: Recorded[tuple[Tensor, ...]] | None = None
+        self._prompts: dict[int, CapturedPass[tuple[Tensor, Tensor]]] = {}
+        self._captured_draft: CapturedPass[tuple[Tensor, ...]] | None = None
         if model.captured:
-            widths = [width for width in PIECES if width <= model.slots]
-            self._prompts = {width: Recorded(model, width, self._read) for width in widths}
-            self._recorded = Recorded(model, k + 1, self._tensors)
+            widths = [width for width in CHUNKS if width <= model.slots]
+            self._prompts = {width: CapturedPass(model, width, self._read) for width in widths}
+            self._captured_draft = CapturedPass(model, k + 1, self._tensors)
 
     @property
     def _scratch(self) -> int:
-        """Cache slots that drafting takes behind the text."""
+        """The number of cache slots after the text that drafting uses."""
         return self.tree_depth * self.tree_top_k or self.setup.k
 
     def start(
         self, prompt_ids: Sequence[int], taps: Tensor | None, generator: torch.Generator | None
     ) -> None:
         assert taps is not None, "the target of this drafter is tapped"
-        self._stable = 0  # pairs in the cache whose features are the target's own
+        self._stable = 0  # cached pairs with features of the target
         ids = prompt_ids[1:]
         while (left := len(ids) - 1 - self._stable) > 0:
-            widths = list(self._prompts) or [max(PIECES)]
+            widths = list(self._prompts) or [max(CHUNKS)]
             width = next((width for width in widths if left >= width), widths[-1])
             part = slice(self._stable, self._stable + min(width, left))
             self._over(self._prompts.get(width), self._read, ids[part], taps[part])
@@ -85,9 +85,9 @@ class Eagle3Drafter:
 
     def propose(self, context: Sequence[int], limit: int) -> Draft:
         ids, taps = self._pending
-        if not limit or not ids:  # a text of one token has no feature yet
+        if not limit or not ids:  # a text of one token has no feature
             return Draft.chain(torch.zeros(0, dtype=torch.long, device=self._model.device))
-        tokens, parents, *ancestors = self._over(self._recorded, self._tensors, ids, taps)
+        tokens, parents, *ancestors = self._over(self._captured_draft, self._tensors, ids, taps)
         return Draft(tokens, parents, branches=Branches(*ancestors) if ancestors else None)
 
     def observe(self, draft: Draft, view: TargetView, decision: Decision) -> None:
@@ -101,14 +101,13 @@ class Eagle3Drafter:
         self._pending = decision.tokens, taps
 
     def _over(
-        self, recorded: Recorded[T] | None, work: OverPairs[T], ids: Sequence[int], taps: Tensor
+        self, captured: CapturedPass[T] | None, work: PairPass[T], ids: Sequence[int], taps: Tensor
     ) -> T:
-        """`work` on pairs behind the stable ones, which then are stable too; `recorded` does it if
-        there is such a thing."""
+        """Run `work`, or its capture if there is one, on pairs that become stable."""
         base, count = self._stable, len(ids)
         self._stable += count
-        if recorded is not None:
-            return recorded(ids, taps, base)
+        if captured is not None:
+            return captured(ids, taps, base)
         device = self._model.device
         numbers, live = upload([base, count], device), self._stable + self._scratch
         return work(upload(ids, device), taps, numbers[:1], numbers[1:], live)
@@ -117,7 +116,7 @@ class Eagle3Drafter:
     def _tensors(
         self, ids: Tensor, taps: Tensor, base: Tensor, count: Tensor, live: int
     ) -> tuple[Tensor, ...]:
-        """A draft as tokens, parents, and in a tree ancestors, after the pairs that count."""
+        """Return tokens, parents and, for a tree, ancestors of a draft after the valid pairs."""
         features, normed = self._read(ids, taps, base, count, live)
         last, end = count - 1, base + count
         feature, scored = features.index_select(0, last), normed.index_select(0, last)
@@ -127,7 +126,7 @@ class Eagle3Drafter:
     def _read(
         self, ids: Tensor, taps: Tensor, base: Tensor, count: Tensor, live: int
     ) -> tuple[Tensor, Tensor]:
-        """Read pairs with features of the target's own."""
+        """Read pairs with features of the target."""
         return self._model.read(ids, self._head.fuse(taps), base, live)
 
     def _chain(

@@ -1,7 +1,7 @@
-"""Prompt lookup: propose what followed the last words the previous time they appeared.
+"""Prompt lookup: propose the tokens after an earlier occurrence of the last n-gram.
 
-Source: prompt lookup decoding (Saxena, 2023). Longest n-gram first, the most recent earlier
-occurrence wins (the FLy authors' code takes the earliest), no match proposes nothing.
+Source: prompt lookup decoding (Saxena, 2023). Longer n-grams are tried first, and the most recent
+occurrence is used (the FLy authors' code uses the earliest). Without a match the draft is empty.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from flybench.engine.base import upload
 
 
 class NgramIndex:
-    """A growing text and where each of its n-grams last ended: O(1) a token, and it can shrink."""
+    """An index of the n-grams of a text, which can grow and shrink in O(1) per token."""
 
     def __init__(self, longest: int, shortest: int) -> None:
         self._lengths = range(longest, shortest - 1, -1)
@@ -31,21 +31,21 @@ class NgramIndex:
         return len(self._ids)
 
     def extend(self, ids: Iterable[int]) -> None:
-        """Append ids. An n-gram is indexed once it has a successor, so no suffix finds itself."""
+        """Append ids. An n-gram is indexed once it has a successor, so no suffix matches itself."""
         for token in ids:
             for ngram in self._ngrams(len(self._ids)):
                 self._ends[ngram].append(len(self._ids))
             self._ids.append(token)
 
     def truncate(self, length: int) -> None:
-        """Forget everything after the first `length` ids."""
+        """Remove everything after the first `length` ids."""
         for end in range(len(self._ids) - 1, length - 1, -1):
             for ngram in self._ngrams(end):
                 self._ends[ngram].pop()
         del self._ids[length:]
 
     def follow(self, count: int) -> list[int]:
-        """Up to `count` ids that came after the last occurrence of the text's longest known end."""
+        """Return up to `count` ids after the last occurrence of the longest matching suffix."""
         for ngram in self._ngrams(len(self._ids)):
             if ends := self._ends.get(ngram):
                 return self._ids[ends[-1] : ends[-1] + count]
@@ -57,7 +57,7 @@ class NgramIndex:
 
 @drafter("lookup")
 class LookupDrafter:
-    """Proposes from the sample's own text: a deterministic choice, without a draft model."""
+    """Proposes tokens from the prompt and the answer so far, deterministically."""
 
     setup: DraftSetup
     ngram_max: int = parameter(

@@ -1,6 +1,6 @@
-"""A small model drafts, one token after another (SpS, Leviathan et al. 2023).
+"""Drafting with a small model, one token after another (SpS, Leviathan et al. 2023).
 
-The whole draft stays on the device: no token is read back before the target has judged it.
+The draft stays on the device: no token is copied to the host before it is verified.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GREEDY = Sampling()
 
 @drafter("model", model="draft")
 class ModelDrafter:
-    """Draws each token from the draft model under the run's sampling; greedy at temperature 0."""
+    """Drafts with a draft model and the sampling of the run, which is greedy at temperature 0."""
 
     setup: DraftSetup
     draw: Literal["sample", "greedy"] = parameter(
@@ -48,6 +48,6 @@ class ModelDrafter:
         return Draft.chain(*draft(context[self._model.length :], self._generator))
 
     def observe(self, draft: Draft, view: TargetView, decision: Decision) -> None:
-        """Drop rejected tokens; the last drafted one was never fed, so the cache may lag by it."""
+        """Roll back rejected tokens; the cache may lack the last drafted one, which was not fed."""
         fed = self._model.length - (len(draft) - 1) if len(draft) else self._model.length
         self._model.rollback(min(self._model.length, fed + len(decision.path)))

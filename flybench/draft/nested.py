@@ -1,8 +1,8 @@
-"""A draft model that is itself sped up by prompt lookup (FLy's multi-level acceleration).
+"""A draft model accelerated by prompt lookup (FLy's multi-level acceleration).
 
-The draft model reads looked-up tokens in one pass and chooses its own token at every position; the
-proposal is kept as far as it equals those choices. What comes out is therefore exactly what the
-draft model alone would have drafted, greedy or sampled, in fewer passes.
+The draft model reads looked-up tokens in one pass and chooses its own token at every position.
+Looked-up tokens are accepted as long as they equal these choices. The draft is therefore the one
+that the draft model would produce without lookup, greedy or sampled, in fewer passes.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ class NestedDrafter:
         return Draft.chain(tokens, torch.cat(q)[:limit] if q else None)
 
     def _pass(self, text: list[int]) -> tuple[list[int], Tensor | None]:
-        """One forward of the draft model: the ids it chose (≥ 1) and q at each."""
+        """Run the draft model once; return the ids that it chose (≥ 1) and q at each."""
         pending = text[self._model.length :]
         guess = self._index.follow(self.lookup_tokens)
-        # Two ids may be pending at the start of a round, and one after that.
+        # Up to two ids are pending at the start of a round, and one in later passes.
         read = self._model.reading(self.lookup_tokens + 2, self._sampling)
         ids, probs = read(pending + guess, len(guess) + 1, self._generator)
         choice = ids.tolist()
@@ -81,6 +81,6 @@ class NestedDrafter:
         return choice[: agreed + 1], None if probs is None else probs[: agreed + 1]
 
     def observe(self, draft: Draft, view: TargetView, decision: Decision) -> None:
-        """Drop what the target rejected: the context was `base` long, its last token the root."""
+        """Roll back what the target rejected."""
         base = len(self._index)
         self._model.rollback(min(self._model.length, base + len(decision.path)))

@@ -1,4 +1,4 @@
-"""No drafter: the decode loop with empty drafts is plain autoregressive decoding."""
+"""The drafter of AR: with empty drafts, the decode loop is plain autoregressive decoding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flybench.draft.base import DraftSetup
 
 @drafter("none")
 class NoDrafter:
-    """Proposes nothing: every round is exactly one plain decode step."""
+    """Proposes no tokens, so every round is one plain decode step."""
 
     setup: DraftSetup
 

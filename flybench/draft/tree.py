@@ -1,8 +1,8 @@
-"""EAGLE-2's dynamic tree: the likeliest continuations, grown level by level on the device.
+"""EAGLE-2's dynamic draft tree, grown level by level on the device.
 
-Source: EAGLE-2 (arXiv 2406.16858), section 4, and its code (SafeAILab/EAGLE). The `top_k` best
-nodes of a level are expanded into `top_k` children each; of all nodes seen, the best stay. A node's
-score is the log of its path's probability under the draft, so that no child outdoes its parent.
+Source: EAGLE-2 (arXiv 2406.16858), section 4, and its code (SafeAILab/EAGLE). The best `top_k`
+nodes of a level are expanded into `top_k` children each, and the best of all nodes form the draft.
+The score of a node is the log probability of its path, so a child never scores above its parent.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-# A child scores strictly below its parent, even if the draft is certain of it: else a tie could
-# keep a child whose parent is dropped.
+# The largest log probability of a child. It keeps a child's score strictly below its parent's:
+# with a tie, a child could be selected without its parent.
 CERTAIN = -1e-4
 
 
 class Level(NamedTuple):
-    """The nodes that a level expands.
+    """The nodes that are expanded at one level.
 
-    `ids` [k] of the draft vocabulary, `features` [k, H] of the nodes before them, `seen` [k, nodes]
-    bool says which of the nodes expanded so far, and of this level's own, each of them may read.
+    `ids` [k] are of the draft vocabulary; `features` [k, H] are those of their parents; `seen`
+    [k, nodes] bool is the attention mask over all expanded nodes, including this level's.
     """
 
     ids: Tensor
@@ -31,23 +31,23 @@ class Level(NamedTuple):
 
 
 Expand = Callable[[int, Level], tuple[Tensor, Tensor]]
-"""Reads a level, given its number: features [k, H] and logits [k, V_d] after each node."""
+"""Runs the head on a level, given its number; returns features [k, H] and logits [k, V_d]."""
 
 
 def grow_tree(
     feature: Tensor, logits: Tensor, expand: Expand, nodes: int, depth: int, top_k: int
 ) -> tuple[Tensor, Tensor]:
-    """Draft ids [nodes] and their parents (−1 for the root), parents before children.
+    """Return draft ids [nodes] and their parents (−1 for the root), parents before children.
 
-    `feature` [H] and `logits` [V_d] follow the root. `depth` levels are expanded after it, so that
-    the longest path has depth + 1 nodes.
+    `feature` [H] and `logits` [V_d] are the head's output after the root. `depth` levels are
+    expanded, so the longest path has depth + 1 nodes.
     """
     device = logits.device
     scores, ids = _children(logits[None], top_k)
     found = [(scores[0], ids[0], torch.full((top_k,), -1, device=device))]
     features = feature.repeat(top_k, 1)
     scores, ids = scores[0], ids[0]
-    number = torch.arange(top_k, device=device)  # of the level's nodes in the order of creation
+    number = torch.arange(top_k, device=device)  # the level's nodes by their order of creation
     own = torch.eye(top_k, dtype=torch.bool, device=device)
     seen = own
     made = top_k

@@ -1,1 +1,1 @@
-"""Loading models and running them; the only place that knows transformers' cache."""
+"""Loading and execution of models; only this package uses transformers' cache."""

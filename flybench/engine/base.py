@@ -1,6 +1,6 @@
 """Interface of an engine: a causal model with its cache, and the target built on one.
 
-Drafters use a `CachedModel`, the decode loop a `Target`. The cache of a target always holds the
+Drafters use a `CachedModel`, the decode loop a `Target`. The cache of a target always has the
 committed tokens without the last one, which is the root of the next draft.
 """
 

@@ -1,1 +1,1 @@
-"""Measuring the machine: clock, environment, GPU telemetry, roofline."""
+"""Measurements of the machine: clock, environment, GPU telemetry and roofline."""

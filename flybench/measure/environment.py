@@ -37,7 +37,7 @@ def computes_natively(dtype: torch.dtype) -> bool:
 
 
 def environment(device: torch.device) -> dict[str, Any]:
-    """Return versions and hardware; environment variables are left out, since they hold secrets."""
+    """Return versions and hardware, without environment variables, which may be secret."""
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),

@@ -1,4 +1,4 @@
-"""Clocks, power, temperature, throttling and energy of the GPUs, as NVML gives them.
+"""Clocks, power, temperature, throttling and energy of GPUs, as reported by NVML.
 
 NVML is queried before and after a sample, never while one is timed. Missing answers are None.
 """
@@ -13,8 +13,8 @@ import torch
 from flybench.core.samples import GpuState, Telemetry
 from flybench.distributed import world_size
 
-# Bits of NVML's clock event reasons that mean less speed than the GPU could give. An idle GPU,
-# clocks that somebody set, and GPUs that wait for each other are no fault of this run.
+# Bits of NVML's clock event reasons that mean throttling. Idle GPUs, clocks set by a user, and GPUs
+# that wait for each other do not count.
 THROTTLING = {
     0x04: "sw_power_cap",
     0x08: "hw_slowdown",
@@ -44,7 +44,9 @@ class Sensors:
 
     def since(self, before: Energy) -> Telemetry | None:
         """Return the state of the GPUs and the energy since `before`; None without GPUs."""
-        after = self.energy_j()  # first, so that the other questions cost the sample no energy
+        after = (
+            self.energy_j()
+        )  # first, so the other queries do not count towards the sample's energy
         gpus = [
             self._state(gpu, None if start is None or end is None else end - start)
             for gpu, start, end in zip(self._handles, before, after, strict=True)
@@ -87,8 +89,8 @@ class Sensors:
 
 
 def open_sensors(device: torch.device) -> Sensors:
-    """Return the GPUs on which this process holds memory, after the models are loaded, or those of
-    all ranks of this host."""
+    """Return the GPUs on which this process (or any rank of this host) has allocated memory, after
+    the models are loaded."""
     import pynvml
 
     if device.type != "cuda":

@@ -1,1 +1,1 @@
-"""Driving a run: setup, plan, session, the runner, sweeps, progress, provenance."""
+"""Execution of runs: setup, plan, session, runner, sweeps, progress and provenance."""

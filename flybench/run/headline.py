@@ -34,7 +34,7 @@ def headline(rows: Sequence[MethodSummary]) -> str:
     """Return rows of a summary as aligned text; `—` for missing values.
 
     A model or task that is equal in every row is the title, and empty columns are omitted. If a
-    model judged, a line for each method has the cost and the number of unreadable verdicts.
+    model judged, a line for each method has the cost and the number of unparseable verdicts.
     """
     alike = [name for name in ABOVE if len({row[name] for row in rows}) == 1]
     columns = {label: [_cell(row, name) for row in rows] for label, name in COLUMNS.items()}
@@ -49,12 +49,12 @@ def headline(rows: Sequence[MethodSummary]) -> str:
 
 def _judging(row: MethodSummary) -> str:
     known = {
-        "asked": row.judge_asked,
-        "unreadable": row.judge_unparseable,
+        "calls": row.judge_asked,
+        "unparseable": row.judge_unparseable,
         "failed": row.judge_failed,
-        "hung on the order": row.judge_inconsistent,
-        "tokens read": row.judge_tokens_in,
-        "tokens written": row.judge_tokens_out,
+        "order-dependent": row.judge_inconsistent,
+        "prompt tokens": row.judge_tokens_in,
+        "completion tokens": row.judge_tokens_out,
         "cost": row.judge_cost,
     }
     shown = (f"{what} {value:.6g}" for what, value in known.items() if value is not None)

@@ -1,10 +1,10 @@
-"""Run cells in this process, or in several and on other machines by Hydra's launchers.
+"""Run cells in this process, or in other processes and on other machines by Hydra's launchers.
 
     flybench run -m hydra/launcher=joblib task=gsm8k,humaneval method=spd,fly
 
-Cells that differ only in their method form one job, a process that loads its pair once and decodes
-AR once for all its methods. Every job works in the folder of the command, which the machines must
-share, and resumes as a run does.
+Cells that differ only in their method form one job: a process that loads the models once and
+decodes AR once for all methods. Every job runs in the folder of the command, which must be shared
+by the machines, and can be resumed like a run.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from flybench.config import RunConfig, digest
 from flybench.config.checks import suggestion
 from flybench.config.compose import HYDRA, Cell, Request
 from flybench.config.groups import conf_dir
-from flybench.config.trees import in_one_sentence
+from flybench.config.trees import readable_errors
 from flybench.core.errors import FlybenchError
 from flybench.distributed import rank, world_size
 
 LAUNCHER = "hydra/launcher"
-HERE = "basic"
+IN_PROCESS = "basic"
 
 
 class LaunchResult(NamedTuple):
@@ -48,7 +48,7 @@ class LaunchResult(NamedTuple):
 
 def run_cells(cells: Sequence[Cell], argv: Sequence[str], plain: bool = False) -> LaunchResult:
     """Run cells, one after another, in this process; `plain` is that of `Progress`."""
-    # The engine takes seconds to import, and what cannot be launched is refused before.
+    # The engine takes seconds to import, and errors of the launcher are reported before.
     from flybench.run.sweep import Sweep
 
     sweep = Sweep([cell.config for cell in cells], argv, plain)
@@ -66,22 +66,22 @@ def launcher_of(request: Request) -> str | None:
     """Return the launcher that a request names; None if its cells run in this process.
 
     Raises:
-        FlybenchError: it asks for one that cannot launch what it asks for.
+        FlybenchError: the launcher cannot run the request.
     """
     own = [override for override in request.overrides if override.group == HYDRA]
     chosen = [override.value for override in own if override.key == LAUNCHER]
-    if not own or chosen[-1:] == [HERE]:
+    if not own or chosen[-1:] == [IN_PROCESS]:
         return None
     if not chosen:
         raise FlybenchError(
-            f"{own[0].key} has no effect without a launcher of Hydra's: add {LAUNCHER}=NAME, or "
+            f"{own[0].key} has no effect without a launcher of Hydra: add {LAUNCHER}=NAME, or "
             "remove it."
         )
     if not request.multirun:
         raise FlybenchError(f"{LAUNCHER}={chosen[-1]} launches the jobs of a sweep: add -m.")
     if world_size() > 1:
         raise FlybenchError(
-            f"{LAUNCHER}={chosen[-1]} under torchrun would launch every job once a rank: remove "
+            f"{LAUNCHER}={chosen[-1]} under torchrun would launch every job once per rank: remove "
             "one of the two."
         )
     return chosen[-1]
@@ -99,17 +99,17 @@ def launch(
     Every job runs inside `around`, which sets up its process, for example its log.
 
     Raises:
-        FlybenchError: there is no such launcher here.
+        FlybenchError: the launcher is not installed.
     """
-    jobs = Jobs(travelling_together(cells), list(argv), around)
+    jobs = Jobs(group_into_jobs(cells), list(argv), around)
     with initialize_config_dir(str(conf_dir()), version_base="1.3"):
         hydra = GlobalHydra.instance().hydra
         assert hydra is not None, "it was just initialised"
         _check_installed(name, hydra.config_loader.get_group_options(LAUNCHER))
-        # Cells are Hydra's only to compose where they run: what a job does, it brings along.
+        # Hydra only composes the settings of the launcher; a job has its own checked cells.
         firsts = [list(job[0].overrides) for job in jobs.jobs]
         overrides = [*firsts[0], *request.hydra_overrides, *request.search_path]
-        with in_one_sentence():
+        with readable_errors():
             config = hydra.compose_config("config", overrides, run_mode=RunMode.MULTIRUN)
         context = HydraContext(hydra.config_loader, Callbacks(config))
         launcher = Plugins.instance().instantiate_launcher(context, jobs, config)
@@ -119,7 +119,7 @@ def launch(
     return LaunchResult(max(codes), list(chain(*folders)), list(chain(*failures)))
 
 
-def travelling_together(cells: Sequence[Cell]) -> list[list[Cell]]:
+def group_into_jobs(cells: Sequence[Cell]) -> list[list[Cell]]:
     """Group cells into jobs; cells that may share AR or a folder belong to one job."""
     jobs: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -129,7 +129,7 @@ def travelling_together(cells: Sequence[Cell]) -> list[list[Cell]]:
 
 @dataclass(frozen=True)
 class Jobs:
-    """The function of every job, in whichever process: runs its cells, by its number."""
+    """The function that each job calls, in its process, to run the cells of its number."""
 
     jobs: list[list[Cell]]
     argv: list[str]
@@ -151,7 +151,7 @@ def _all_but_method(config: RunConfig) -> str:
 def _check_installed(name: str, known: Sequence[str]) -> None:
     if name not in known:
         raise FlybenchError(
-            f"{LAUNCHER}={name} is not here: choose one of {', '.join(known)}"
+            f"{LAUNCHER}={name} is not installed: choose one of {', '.join(known)}"
             f"{suggestion(name, known)}, or install it, for example with "
             "`pip install 'flybench[joblib]'`, [submitit] or [ray]."
         )

@@ -19,7 +19,7 @@ from flybench.score.judge import check_judge
 from flybench.tasks import build_task
 from flybench.tasks.base import Task
 
-ORDER = 20251122  # seed of the order of shuffled samples; equal for all runs, which stay comparable
+ORDER = 20251122  # seed of shuffled samples; the same in all runs, so they can be compared
 
 
 @dataclass(frozen=True)
@@ -38,23 +38,23 @@ class Plan(ModelSetup):
 
     @property
     def cautions(self) -> list[str]:
-        """Remarks on how the figures of this run come about, for its readers."""
+        """Cautions about the interpretation of this run's results."""
         head = self.head.caution(self.max_length) if self.head else None
         notes = (self.engine_note, self.config.method.caution, head, self.task.caution)
         return [note for note in notes if note]
 
     @property
     def methods(self) -> list[MethodConfig]:
-        """AR, the method unless that is AR, and AR again where the run asks for it."""
+        """AR, the method unless that is AR, and the repeat of AR if the run has one."""
         own = [self.config.method] if self.config.method.draft.kind != "none" else []
         return [AR, *own, *[AR_AGAIN] * (self.config.baseline.repeat - 1)]
 
     def traces(self, method: MethodConfig) -> bool:
-        """Return whether the run keeps traces of `method`, which must draft to have any."""
+        """Return True if the run keeps traces of `method`; AR has none."""
         return self.config.record.traces and method.draft.kind != "none"
 
     def compatible(self, other: Plan) -> bool:
-        """Return whether two runs differ only in their method and can share the answers of AR."""
+        """Return True if two runs differ only in their method and can share AR's answers."""
         same = replace(self.config, method=AR) == replace(other.config, method=AR)
         own, others = self.weights, other.weights
         return same and (own.cover(others) or others.cover(own))
@@ -75,7 +75,7 @@ def make_plan(config: RunConfig, describe: DescribePair = describe_pair) -> Plan
     if not prompts:
         raise FlybenchError(
             f"offset={config.offset} leaves no sample of task {config.task.name}, which has "
-            f"{len(task.prompts())}: lower the offset, or check that its data are not empty."
+            f"{len(task.prompts())}: use a smaller offset, or check that its data are not empty."
         )
     identity = config.identity() | {
         "engine": asdict(setup.engine),
@@ -101,14 +101,14 @@ def make_plan(config: RunConfig, describe: DescribePair = describe_pair) -> Plan
         prompts=prompts,
         max_length=max(map(setup.reach, prompts, lengths)),
     )
-    # One long prompt costs one sample; settings that no prompt can meet cost nothing but this line.
+    # A prompt that is too long fails only its sample, but if none fits, the run is rejected here.
     shortest = min(range(len(prompts)), key=lengths.__getitem__)
     plan.check_length(lengths[shortest], prompts[shortest])
     return plan
 
 
 def make_plans(configs: Sequence[RunConfig]) -> list[Plan | Exception]:
-    """Plan every cell; an error takes the place of a plan, and the other cells continue."""
+    """Plan every cell; the result has an exception in place of each plan that failed."""
     describe = describing_once()
 
     def one(config: RunConfig) -> Plan | Exception:

@@ -1,4 +1,4 @@
-"""Progress of a sweep in answers: a bar on a terminal, elsewhere a line every half minute.
+"""Progress of a sweep in answers: a bar on a terminal, otherwise a line every 30 s.
 
 An answer is one sample decoded with one method; shared answers, such as AR's, count once.
 """
@@ -18,13 +18,13 @@ from tqdm import tqdm
 log = logging.getLogger(__name__)
 
 LINE_EVERY_S = 30.0
-LINE = "{n_fmt} of {total_fmt} answers, {rate_fmt}, {remaining} left: {desc}"
+LINE = "{n_fmt} of {total_fmt} answers, {rate_fmt}, {remaining} remaining: {desc}"
 
 
 class Progress:
-    """One count over all cells of a sweep, of which `done` answers are on disk.
+    """The count of answers over all cells of a sweep; `done` answers are on disk at the start.
 
-    `plain` prints lines, for a terminal that several processes write to; `silent` prints nothing.
+    `plain` logs lines, for a terminal that several processes write to; `silent` logs nothing.
     """
 
     def __init__(self, done: int = 0, plain: bool = False, silent: bool = False) -> None:
@@ -35,7 +35,7 @@ class Progress:
         self._printed_s = time.monotonic()
 
     def expect(self, answers: int) -> None:
-        """Set the number of answers left, of the current cell and all later ones."""
+        """Set the number of remaining answers, of the current cell and all later ones."""
         self._total = self._done + answers
 
     @contextmanager

@@ -1,7 +1,7 @@
 """Provenance of a run, written into its folder before the first token.
 
 `open_folder` writes config.yaml, provenance.json and prompt.txt (the first prompt as the model sees
-it), and repairs files that a killed run left.
+it), and repairs files after a killed run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from flybench.sandbox import execute as sandbox
 
 log = logging.getLogger(__name__)
 
-# Above this share of a busy processor, threads of two programs wait for each other.
+# Above this CPU utilisation by other programs, timings are not reliable.
 BUSY = 0.25
 
 
@@ -56,7 +56,7 @@ def open_folder(plan: Plan, argv: Sequence[str], decodes: bool = True) -> None:
 
 
 def code_hashes(config: RunConfig) -> dict[str, str]:
-    """Hashes of the code of the drafter, the rule and the task, without comments and docstrings."""
+    """Return hashes of the code of drafter, rule and task, without comments and docstrings."""
     greedy = config.sampling.rule().greedy
     (drafter,), rule = config.method.draft.declared, config.method.verify.declaration(greedy)
     (task,) = declarations("tasks", config.task.kind)
@@ -65,10 +65,10 @@ def code_hashes(config: RunConfig) -> dict[str, str]:
 
 
 def check_code(plan: Plan) -> None:
-    """Refuse to continue samples that were decoded by another version of the drafter or the rule.
+    """Check that recorded samples were decoded by the same code of the drafter and the rule.
 
     Raises:
-        FlybenchError: the code has changed since.
+        FlybenchError: the code has changed.
     """
     known = plan.folder.read_json("provenance.json")
     invocations = known.get("invocations") if isinstance(known, dict) else None
@@ -80,13 +80,13 @@ def check_code(plan: Plan) -> None:
         names = " and ".join(f"method.{name}.kind={kinds[name]}" for name in changed)
         raise FlybenchError(
             f"the code of {names} has changed since {plan.folder.path} was decoded: add fresh=true "
-            "to decode all its samples again (the older ones are set aside), or set out= to "
+            "to decode all its samples again (older records are kept separately), or set out= to "
             "another folder."
         )
 
 
 def write_config(folder: RunFolder, config: RunConfig) -> None:
-    """Write config.yaml: the settings of the tokens, and of the judge that scored them."""
+    """Write config.yaml."""
     folder.write(
         "config.yaml", yaml.safe_dump(to_tree(replace(config, fresh=False)), sort_keys=False)
     )
@@ -98,8 +98,8 @@ def busy_warnings(device: torch.device) -> list[str]:
     if device.type != "cpu" or busy <= BUSY:
         return []
     return [
-        f"Other work kept {busy:.0%} of this machine's processor busy when the run started: "
-        "its timings are not reliable."
+        f"Other programs used {busy:.0%} of this machine's CPU when the run started: its timings "
+        "are not reliable."
     ]
 
 
@@ -160,7 +160,10 @@ def _model(info: ModelInfo) -> dict[str, Any]:
 
 @functools.cache
 def _git_state() -> dict[str, Any] | None:
-    """Return commit and cleanliness of flybench's code and settings; None outside a checkout."""
+    """Return the commit of flybench's code and settings; None outside a checkout.
+
+    `dirty` is True if files have uncommitted changes.
+    """
     source = Path(flybench.__file__)
 
     def git(*arguments: str) -> str:
@@ -168,7 +171,7 @@ def _git_state() -> dict[str, Any] | None:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        git("ls-files", "--error-unmatch", source.name)  # installed inside somebody's checkout?
+        git("ls-files", "--error-unmatch", source.name)  # fails if installed in another checkout
         changed = git("status", "--porcelain", "--", str(source.parent), str(conf_dir()))
         return {"commit": git("rev-parse", "HEAD"), "dirty": bool(changed)}
     except (OSError, subprocess.CalledProcessError):

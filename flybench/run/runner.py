@@ -32,7 +32,7 @@ WARMUP_TOKENS = 32
 
 
 class PendingSample(NamedTuple):
-    """A sample that is not finished. `missing` has its undecoded methods by index of the plan."""
+    """An unfinished sample. `missing` has the methods to decode, by index of the plan."""
 
     number: int
     prompt: Prompt
@@ -84,7 +84,7 @@ class ScheduledMethod(NamedTuple):
 
     @property
     def salt(self) -> str:
-        """Suffix of the seed that gives the repeat of AR other draws at temperature > 0."""
+        """Suffix of the seed, so the repeat of AR draws other samples at temperature > 0."""
         return ":again" if self.method == AR_AGAIN else ""
 
     @property
@@ -129,7 +129,7 @@ def generate(
     done = len(first.prompts) - len(todo)
     if done and not rank():
         log.info(
-            "Continuing %s: %d of %d samples are there.",
+            "Resuming %s: %d of %d samples are done.",
             first.folder.path,
             done,
             len(first.prompts),
@@ -138,7 +138,7 @@ def generate(
         for number, prompt, missing in todo:
             wanted = [(plans[index], methods) for index, methods in missing.items()]
             order = list(schedule(wanted, session))
-            # In alternating order: a drift of the machine favours no method.
+            # The order alternates, so a drift of the machine's speed affects all methods alike.
             for position, step in enumerate(order[:: -1 if number % 2 else 1]):
                 progress.on(step.label)
                 energy = sensors.energy_j()
@@ -148,13 +148,13 @@ def generate(
                     if plan.traces(step.method):
                         write_traces(
                             plan.folder, record
-                        )  # first, since every record must have them
+                        )  # first, because every record must have them
                     plan.folder.append(record)
                 progress.step()
 
 
 def warm_up(plans: Sequence[Plan], session: Session, todo: Sequence[PendingSample]) -> None:
-    """Decode the first samples without recording them, until caches, kernels and clocks settle."""
+    """Decode the first samples without recording them, to warm up caches, kernels and clocks."""
     for _, prompt, _ in todo[: plans[0].config.warmup]:
         short = replace(prompt, max_new_tokens=min(prompt.max_new_tokens, WARMUP_TOKENS))
         for step in schedule([(plan, plan.methods) for plan in plans], session):

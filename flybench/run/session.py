@@ -1,4 +1,4 @@
-"""A loaded pair of models, and the decoders that are built on it once."""
+"""A loaded pair of models with its decoders, which are built once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Session:
     @classmethod
     def of(cls, plan: ModelSetup, max_length: int) -> Session:
         """Load the models of a plan, for texts of up to `max_length` tokens."""
-        # Before the weights: the memory is free, and a process's peak stays that of its models.
+        # Measured before loading, while memory is free, so the peak memory is that of the models.
         bandwidth = read_bandwidth(plan.device)
         pair = load_pair(
             plan.target, plan.draft, plan.vocab_size, plan.engine, max_length, plan.head
@@ -42,11 +42,11 @@ class Session:
             "draft": None if draft is None else asdict(draft),
         }
         if plan.engine.kind == "graph" and plan.device.type == "cuda" and not rank():
-            log.info("Compiling and capturing: up to a minute, less when it was done before.")
+            log.info("Compiling and capturing graphs; this takes up to a minute, less if cached.")
         return cls(plan.weights, max_length, pair, costs)
 
     def serves(self, weights: Weights, length: int) -> bool:
-        """Return whether these weights are loaded, for texts of up to `length` tokens."""
+        """Return True if these weights are loaded, for texts of up to `length` tokens."""
         return self.weights.cover(weights) and length <= self.max_length
 
     def decoder(self, method: MethodConfig, sampling: Sampling, traces: bool = False) -> Decoder:

@@ -1,4 +1,4 @@
-"""The models of a run, their engine and their chat template, before a weight is loaded."""
+"""The models of a run with their engine and chat template, before any weight is loaded."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Weights(NamedTuple):
     drafter: str | None
 
     def cover(self, others: Weights) -> bool:
-        """Return whether a plan that needs `others` can run on these."""
+        """Return True if a plan that needs `others` can run on these."""
         return self.target == others.target and others.drafter in (self.drafter, None)
 
 
 @dataclass(frozen=True)
 class ModelSetup:
-    """Models that were found and fit each other.
+    """Located models that are compatible with each other.
 
-    `engine` is the chosen engine, `engine_note` the reason if `auto` prefers another.
+    `engine` is the chosen engine; `engine_note` is a reason if it is not the one `auto` prefers.
     """
 
     config: RunConfig
@@ -74,7 +74,7 @@ class ModelSetup:
 
     @property
     def room(self) -> int:
-        """Positions in both contexts for a prompt and its answer, with room for one draft."""
+        """The number of positions in both contexts for a prompt and its answer, minus one draft."""
         infos = [info for info in (self.target, self.draft) if info is not None]
         return min(info.context_limit for info in infos) - self.config.method.k
 
@@ -90,9 +90,9 @@ class ModelSetup:
                 raise FlybenchError(
                     f"sample {prompt.sample_id} needs {needed} positions ({prompt_tokens} of "
                     f"prompt, {prompt.max_new_tokens} of answer, {self.config.method.k} of draft) "
-                    f"and the {role} has {info.context_limit}: lower task.max_new_tokens "
-                    "(in lm-eval max_gen_toks) or method.k, or choose a model with a longer "
-                    "context."
+                    f"and the context of the {role} has {info.context_limit}: lower "
+                    "task.max_new_tokens (max_gen_toks in lm-eval) or method.k, or choose a model "
+                    "with a longer context."
                 )
 
 
@@ -127,8 +127,8 @@ def check_width(engine: EngineConfig, method: MethodConfig) -> None:
     if engine.kind == "graph" and max(method.k + 1, looked_up + 2) > WIDEST:
         raise FlybenchError(
             f"method.k={method.k} with method.draft.lookup_tokens={looked_up} is "
-            f"too wide for engine=graph, which reads at most {WIDEST} tokens in a pass: lower it, "
-            "or use engine=eager."
+            f"too wide for engine=graph, which reads at most {WIDEST} tokens per pass: lower the "
+            "larger one, or use engine=eager."
         )
 
 

@@ -1,8 +1,8 @@
-"""The cells of `flybench run` in one process; nothing is loaded or measured twice.
+"""Execution of all cells of `flybench run` in one process.
 
-Cells that differ only in their method are decoded together: every sample once by AR, and by each
-method. The first of them decodes for all, and the others find their answers on disk. A pair of
-models stays loaded as long as the next cells need it.
+Cells that differ only in their method are decoded together, with one pass of AR for all. The first
+of these cells decodes for all, and the others read their answers from disk. A pair of models stays
+loaded as long as the next cells need it.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Sweep:
                 write_pieces(plan.folder, plan.chat.detokenize)
                 score_folder(plan.folder, config, self._judge_for(config.judge))
                 rows = write_summary(plan.folder)
-        except Exception as error:  # the other cells of a sweep go on
+        except Exception as error:  # the sweep continues with its other cells
             if os.environ.get("FLYBENCH_DEBUG"):
                 raise
             self.failures[config] = explain(error)
@@ -106,7 +106,7 @@ class Sweep:
         self._on_finished(plan, rows)
         failed = sum(row.n_error for row in rows)
         if failed:
-            log.warning("%d sample(s) failed; the same command tries them again.", failed)
+            log.warning("%d sample(s) failed; the same command retries them.", failed)
         return 1 if failed or judge_failures(rows) else 0
 
     def _index(self, config: RunConfig) -> int:
@@ -142,12 +142,12 @@ class Sweep:
             for each in cells.values():
                 open_folder(each, self._argv, decodes=bool(todo))
         except Exception:
-            from_leader(NOTHING)  # they wait for a job
+            from_leader(NOTHING)  # the other ranks wait for a job
             raise
         numbers, todo = from_leader((list(cells), todo))
         if len(cells) > 1 and todo:
             names = ", ".join(each.folder.path.name for each in cells.values())
-            log.info("Side by side, with one AR for all: %s.", names)
+            log.info("Decoding together, with one pass of AR: %s.", names)
         self._decode(list(cells.values()), todo)
         self._decoded |= set(numbers)
 

@@ -1,1 +1,1 @@
-"""The sandbox in which programs written by models run."""
+"""The sandbox for programs written by models."""

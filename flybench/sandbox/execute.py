@@ -1,14 +1,15 @@
 """Run untrusted Python programs, such as a model's answers with their tests.
 
-Each program gets a fresh interpreter behind the layers that this machine supports: namespaces and
-a user without rights (by util-linux: `unshare`, `setpriv`), Landlock for files and signals, and
-`setrlimit`. `guards()` reports the layers in force.
+Each program runs in a fresh interpreter with the layers that this machine supports: namespaces and
+an unprivileged user (`unshare` and `setpriv` of util-linux), Landlock for files and signals, and
+`setrlimit`. `guards()` reports the active ones.
 
-Not guarded: kernel bugs, AF_VSOCK sockets, memory summed over processes (the limit is per process),
-and a program that digs in its own interpreter for the sentinel in order to forge a pass. Without
-root, a program may also change modes and times of your files that lie on other mounts than `/`.
+It does not protect against kernel bugs, AF_VSOCK sockets, the sum of memory over processes (the
+limit is per process), or a program that searches its own interpreter for the sentinel to forge a
+pass. Without root, a program may also change modes and times of your files on mounts other than
+`/`.
 
-Try it:
+Example:
 
     python -c "from flybench.sandbox.execute import *; print(guards(), run_program('assert 1 > 2'))"
 """
@@ -51,7 +52,7 @@ mount -t tmpfs -o "size=$1,nr_inodes=10k,mode=777" tmpfs "$0" && cd "$0" || exit
 """
 RUN = 'shift; "$@"; exit $?'  # no exec: the shell stays process 1, out of the program's reach
 
-MISDEEDS = {  # guards() tries these in the sandbox; a guard is in force if its misdeed fails there
+VIOLATIONS = {  # guards() runs these in the sandbox; a guard is active if its violation fails
     "pid_namespace": "assert os.readlink('/proc/self/ns/pid') == space",
     "private_tmp": "assert os.stat('.').st_dev == os.stat('..').st_dev",
     "network_off": "socket.socket(type=socket.SOCK_DGRAM).connect(('127.0.0.1', 9))",
@@ -71,9 +72,9 @@ class Limits:
     wall_s: float = 10.0
     cpu_s: int = 10  # per process
     memory_bytes: int = 1 << 30  # address space, per process
-    file_bytes: int = 1 << 20  # per file, the output included
-    disk_bytes: int = 1 << 24  # the working directory as a whole, where it is private
-    processes: int = 32  # threads included
+    file_bytes: int = 1 << 20  # per file, including the output
+    disk_bytes: int = 1 << 24  # total of the working directory, if it is private
+    processes: int = 32  # including threads
     output_bytes: int = 4000  # the end of the output that `ProgramResult.detail` keeps
 
 
@@ -93,59 +94,68 @@ DEFAULT_LIMITS = Limits()
 def run_program(program: str, limits: Limits = DEFAULT_LIMITS) -> ProgramResult:
     """Run Python source as `__main__`; it passes if it reaches its end without an exception.
 
-    Safe to call from several threads. It has no shared memory, so `multiprocessing` mostly fails.
-    FlybenchError: the sandbox could not start.
+    Safe to call from several threads. The program has no shared memory, so `multiprocessing` mostly
+    fails.
+
+    Raises:
+        FlybenchError: the sandbox could not start.
     """
     return _attempt(program, limits, _layers())
 
 
 @functools.cache
 def guards() -> dict[str, bool]:
-    """Report the guards in force here, by running a program that attempts each violation."""
+    """Return which guards are active, by running a program that attempts each violation."""
     with tempfile.TemporaryDirectory() as outside:
         Path(outside).chmod(0o777)
         Path(outside, "secret").touch()
         program = f"""import json, os, socket, time
 outside, pid, space = {outside!r}, {os.getpid()}, {os.readlink("/proc/self/ns/pid")!r}
-proc, refused = f"/proc/{{pid}}/", dict.fromkeys({list(MISDEEDS)}, False)
-for guard, misdeed in {MISDEEDS}.items():
+proc, active = f"/proc/{{pid}}/", dict.fromkeys({list(VIOLATIONS)}, False)
+for guard, violation in {VIOLATIONS}.items():
     try:
-        exec(misdeed)
+        exec(violation)
     except (OSError, MemoryError, AssertionError):
-        refused[guard] = True
-print(json.dumps(refused))"""
+        active[guard] = True
+print(json.dumps(active))"""
         result = run_program(program, Limits(memory_bytes=1 << 28, processes=8))
     if not result.passed:
-        raise FlybenchError(f"The program that tries the guards did not finish: {result.detail}")
+        raise FlybenchError(
+            f"the test of the sandbox's guards did not finish ({result.detail}): run `flybench "
+            "doctor` again on an idle machine."
+        )
     return cast(dict[str, bool], json.loads(result.detail))
 
 
 @functools.cache
 def _layers() -> frozenset[str]:
-    """Find the layers that work on this machine, adding one after another."""
-    # An interpreter that cannot read its own directory may silently take another one's library.
+    """Find the layers that work on this machine, by adding one at a time."""
+    # An interpreter that cannot read its own directory may silently load another one's library.
     trial = f"import sys; assert (sys.prefix, sys.base_prefix) == {(sys.prefix, sys.base_prefix)}"
     kept: frozenset[str] = frozenset()
     if not (bare := _attempt(trial, DEFAULT_LIMITS, kept)).passed:
-        raise FlybenchError(f"{sys.executable} does not start properly: {bare.detail}")
+        raise FlybenchError(
+            f"{sys.executable} does not start correctly ({bare.detail}): check the installation "
+            "of Python."
+        )
     for layer in LAYERS:
         if layer == LAYERS[-1] and "user" in kept:
-            break  # that user is for an interpreter in a directory closed to others
+            break  # the last layer is only for an interpreter in a directory closed to others
         with contextlib.suppress(FlybenchError):
             if _attempt(trial, DEFAULT_LIMITS, kept | {layer}).passed:
                 kept |= {layer}
     return kept
 
 
-def _command(layers: frozenset[str], where: str, user: int, limits: Limits) -> list[str]:
+def _command(layers: frozenset[str], cwd: str, user: int, limits: Limits) -> list[str]:
     """Build the command line that enters the layers and then starts the interpreter."""
     root = os.geteuid() == 0
     command = ["setpriv", "--pdeathsig=KILL"] if "die with parent" in layers else []
     if spaces := [flag for name, flags in NAMESPACES.items() if name in layers for flag in flags]:
         command += ["unshare", *spaces] if root else ["unshare", "--map-root-user", *spaces]
         script = MOUNTS + RUN if "mount" in layers else RUN
-        command += ["sh", "-c", script, where, str(limits.disk_bytes)]
-    if user or (spaces and not root):  # root of a user namespace has rights to drop, too
+        command += ["sh", "-c", script, cwd, str(limits.disk_bytes)]
+    if user or (spaces and not root):  # root of a user namespace has rights to drop too
         rights = "-all,+dac_read_search" if LAYERS[-1] in layers else "-all"
         sets = ("inh-caps", "ambient-caps", "bounding-set")
         command += ["setpriv", *(f"--{name}={rights}" for name in sets)]
@@ -160,27 +170,29 @@ def _attempt(program: str, limits: Limits, layers: frozenset[str]) -> ProgramRes
     user = 61184 + secrets.randbelow(4336) if layers & set(LAYERS[-2:]) else 0
     rlimits = {"CPU": limits.cpu_s, "AS": limits.memory_bytes, "FSIZE": limits.file_bytes}
     rlimits |= {"NPROC": limits.processes, "CORE": 0}
-    place = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+    folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
     file = tempfile.TemporaryFile
-    with place as where, file() as job, file() as output, file() as report:
+    with folder as cwd, file() as job, file() as output, file() as report:
         job.write(json.dumps([program, sentinel, report.fileno(), rlimits]).encode())
         job.seek(0)
         start = time.monotonic()
         try:
             if user:
-                os.chown(where, user, user)
+                os.chown(cwd, user, user)
             process = subprocess.Popen(
-                _command(layers, where, user, limits),
+                _command(layers, cwd, user, limits),
                 stdin=job,
                 stdout=output,
                 stderr=output,
                 pass_fds=[report.fileno()],
-                cwd=where,
-                env=ENVIRONMENT | {"HOME": where, "TMPDIR": where},
+                cwd=cwd,
+                env=ENVIRONMENT | {"HOME": cwd, "TMPDIR": cwd},
                 start_new_session=True,
             )
         except OSError as error:
-            raise FlybenchError(f"The sandbox could not start a process: {error}.") from error
+            raise FlybenchError(
+                f"the sandbox could not start a process ({error}): check the limits of this user."
+            ) from error
         status, cpu_s = _wait(process, limits.wall_s)
         seconds = time.monotonic() - start
         marks = _tail(report, limits.file_bytes).split(sentinel)[1:]
@@ -188,8 +200,8 @@ def _attempt(program: str, limits: Limits, layers: frozenset[str]) -> ProgramRes
     reason, note = _judge(marks, status, cpu_s >= 0.9 * limits.cpu_s, seconds >= limits.wall_s)
     detail = (printed + note)[-limits.output_bytes :]
     if reason is None and (limits != DEFAULT_LIMITS or status in NO_INTERPRETER):
-        raise FlybenchError(f"The sandbox did not start: raise the limits. It said: {detail}.")
-    # With an interpreter and limits that were tried before, the program itself wiped its report.
+        raise FlybenchError(f"the sandbox did not start ({detail}): raise the limits.")
+    # The interpreter and the limits are known to work, so the program itself erased its report.
     reason = reason or "killed"
     return ProgramResult(reason == "passed", reason, detail, seconds)
 
@@ -198,7 +210,7 @@ def _wait(process: subprocess.Popen[bytes], wall_s: float) -> tuple[int, float]:
     """Wait, kill the process group at the end; return exit status and CPU seconds."""
     killer = threading.Timer(wall_s, os.killpg, (process.pid, signal.SIGKILL))
     killer.start()
-    try:  # WNOWAIT leaves a zombie, so that the group's id stays ours until wait4
+    try:  # WNOWAIT leaves a zombie, so the id of the group is not reused before wait4
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     finally:
         killer.cancel()
@@ -219,7 +231,7 @@ def _judge(
 ) -> tuple[Reason | None, str]:
     """Return the reason and a note, from the two marks in the interpreter's report.
 
-    Without the first mark the program never started, and the reason is None.
+    The reason is None without the first mark, because the program never started.
     """
     number = max(-status, status - 128)  # of a signal; the shell reports one as 128 and more
     if len(marks) == 2:

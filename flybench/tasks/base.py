@@ -1,8 +1,8 @@
 """The interface of a task: prompts, and scores of answers.
 
-To add a task, add one file in this folder, or anywhere (`task.kind=file:PATH.py:CLASS`), with a
-class of this interface under `@task("KIND")`, a YAML in `conf/task/`, and a test of its scorer.
-`CONTRIBUTING.md` has a complete example.
+To add a task, write a class with this interface and the decorator `@task("KIND")` in a file in this
+folder (or anywhere, with `task.kind=file:PATH.py:CLASS`), a YAML file in `conf/task/`, and a test
+of its scorer. `CONTRIBUTING.md` has a complete example.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def row_of(rows: dict[str, dict[str, Any]], record: Record) -> dict[str, Any]:
     """
     if record.sample_id not in rows:
         raise FlybenchError(
-            f"Sample {record.sample_id} is not in the task's data: they changed since the run; "
-            "give the same task.path as then."
+            f"sample {record.sample_id} is not in the task's data, which changed after the run: "
+            "set task.path to the original data."
         )
     return rows[record.sample_id]

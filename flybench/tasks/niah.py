@@ -1,9 +1,9 @@
-"""A needle in a haystack, with several values: RULER's `niah_multivalue`, from text of our own.
+"""RULER's `niah_multivalue` (needle in a haystack with several values), from generated texts.
 
-Source of the recipe: RULER (arXiv 2404.06654): one key, four values of it scattered in a long text,
-and a question for all of them. Haystack, keys and values are generated from the sample's number: no
-data are fetched, and no model was trained on them. An answer is correct if it names every value;
-the share that it names is a metric.
+Source: RULER (arXiv 2404.06654). One key has four values scattered in a long text, and the question
+asks for all of them. Haystack, keys and values are generated from the number of the sample, so no
+data are downloaded, and no model was trained on them. An answer is correct if it has every value;
+the fraction of values is a metric.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def haystack(tokens: int, number: int) -> dict[str, Any]:
     """Return the `number`-th text of about so many tokens, its key and its values."""
     rng = random.Random(f"{tokens} {number}")
     key = f"{rng.choice(COLOURS)} {rng.choice(BEASTS)}"
-    # As many digits as no year or number of the haystack has.
+    # More digits than any year or number of the haystack.
     values = [str(value) for value in rng.sample(range(1_000_000, 10_000_000), VALUES)]
     needles = [NEEDLE.format(key=key, value=value) for value in values]
     frame = QUESTION.format(key=key, text=" ".join(needles))

@@ -22,7 +22,7 @@ def local_file(path: str, *names: str) -> Path:
     """Return the data file of `task.path`: the file itself, or one of `names` in that folder.
 
     Raises:
-        FlybenchError: there is none.
+        FlybenchError: no such file exists.
     """
     root = Path(path).expanduser()
     if root.is_file():
@@ -31,7 +31,7 @@ def local_file(path: str, *names: str) -> Path:
         if (root / name).is_file():
             return root / name
     raise FlybenchError(
-        f"task.path={path} holds none of {', '.join(names)}: name that file or its folder."
+        f"task.path={path} has none of {', '.join(names)}: use that file or its folder."
     )
 
 
@@ -49,7 +49,7 @@ def read_rows(path: Path) -> Rows:
             rows: Rows = json.loads(text)
         else:
             rows = [json.loads(line) for line in text.split("\n") if line.strip()]
-        # Half of a surrogate pair is JSON and no text: no tokenizer reads it, no file keeps it.
+        # Half of a surrogate pair is valid JSON, but tokenizers and files cannot encode it.
         json.dumps(rows, ensure_ascii=False).encode()
         return rows
     except (ValueError, EOFError, OSError, zlib.error, RecursionError) as error:
@@ -62,13 +62,13 @@ def by_id(rows: Rows, id_field: str, fields: Mapping[str, type]) -> dict[str, di
     """Return rows by their id as text, after checking that each has `fields` of the right types.
 
     Raises:
-        FlybenchError: a row is no object, lacks a field, or repeats an id.
+        FlybenchError: a row is not an object, lacks a field, or repeats an id.
     """
     found: dict[str, dict[str, Any]] = {}
     for number, row in enumerate(rows, start=1):
         wrong = "is not an object" if not isinstance(row, dict) else _wrong(row, id_field, fields)
         if wrong:
-            raise FlybenchError(f"row {number} of the task's data {wrong}: mend the file.")
+            raise FlybenchError(f"row {number} of the task's data {wrong}: correct the file.")
         name = str(row[id_field])
         if name in found:
             raise FlybenchError(

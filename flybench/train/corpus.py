@@ -40,7 +40,7 @@ def read_corpus(path: Path) -> list[Sample]:
     """Read a corpus that `write_corpus` wrote.
 
     Raises:
-        FlybenchError: the file is missing or something else.
+        FlybenchError: the file is missing or is not a corpus.
     """
     try:
         lines = path.read_text(encoding="utf-8").split("\n")[:-1]

@@ -29,7 +29,7 @@ class TeacherOutputs(NamedTuple):
 
 @torch.no_grad()
 def teacher_forward(target: PreTrainedModel, taps: Taps, ids: Tensor) -> TeacherOutputs:
-    """Run the target on `ids` [B, T]; padding behind a text does not affect it."""
+    """Run the target on `ids` [B, T]; padding after a text does not affect it."""
     hidden = target.get_decoder()(input_ids=ids, use_cache=False).last_hidden_state
     output = target.get_output_embeddings()
     rows = hidden.flatten(0, 1).split(CHUNK)

@@ -11,20 +11,19 @@ from flybench.train.training_set import ALL
 
 HEAD = """# An EAGLE-3 head for {target}
 
-It drafts for this target and no other. `model.safetensors` and `config.json` are in the format of
+It drafts only for this target. `model.safetensors` and `config.json` are in the format of
 vllm-project/speculators."""
 DRAFT = """# A draft model for {target}
 
-{layers} layers of its own between the embeddings and the output layer of {target}, which it
-borrows; it drafts for this target and no other. The ids that it may propose are in `draft_ids`, the
-most frequent first."""
+{layers} layers between the embeddings and the output layer of {target}, which it shares; it drafts
+only for this target. The ids that it may propose are in `draft_ids`, the most frequent first."""
 
 
 Card = Callable[[dict[str, Any], str], str]
 
 
 def publish(folder: Path, facts: dict[str, Any], card: Card, data: str) -> None:
-    """Write the facts and the model card beside the weights."""
+    """Write the facts and the model card to the folder of the weights."""
     (folder / "training.json").write_text(json.dumps(facts, indent=2) + "\n")
     (folder / "README.md").write_text(card(facts, data))
 

@@ -19,7 +19,7 @@ from flybench.train.corpus import Batch
 STATE, LOG = "state.pt", "log.jsonl"
 LOOK = 10  # steps between two looks at the device, each of which waits for it
 StepMetrics = dict[str, Tensor]
-"""Figures of a step, still on the device."""
+"""Metrics of a step, on the device."""
 Loss = Callable[[Batch], tuple[Tensor, StepMetrics]]
 Epoch = Callable[[int], Iterator[Batch]]
 
@@ -103,7 +103,7 @@ class Journal:
             self.write()
 
     def write(self) -> None:
-        """Write everything noted since the last call."""
+        """Write all metrics since the last call."""
         if not self._steps:
             return
         names = list(self._seen[0])

@@ -1,4 +1,4 @@
-"""Settings of trainings, which need no PyTorch to be checked."""
+"""Settings of training and their checks, which need no PyTorch."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ LEAST_DRAFT_VOCAB = 64
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """`steps` of about `batch_tokens` each, without texts of more than `longest` tokens.
+    """Settings of training: `steps` of about `batch_tokens` each.
 
-    The drafter may propose `draft_vocab_size` ids. A share `held_out` of the prompts is not trained
-    on, and `measured` of these are decoded in the end.
+    Texts of more than `longest` tokens are left out. The drafter may propose `draft_vocab_size`
+    ids. A fraction `held_out` of the prompts is held out, and `measured` of these are decoded after
+    training.
     """
 
     draft_vocab_size: int = 8192
@@ -40,7 +41,7 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class HeadSettings(TrainingSettings):
-    """Training-time test takes `unroll` steps, of which step j weighs decay^j."""
+    """Settings of a head. Training-time test has `unroll` steps; step j has weight decay^j."""
 
     unroll: int = 4
     decay: float = 0.8
@@ -52,14 +53,14 @@ class HeadSettings(TrainingSettings):
             raise FlybenchError(f"train.decay={self.decay:g} is not allowed: use more than 0.")
         if self.draft_vocab_size < LEAST_DRAFT_VOCAB:
             raise FlybenchError(
-                f"train.draft_vocab_size={self.draft_vocab_size} is not allowed: a tree wants to "
-                f"choose among at least {LEAST_DRAFT_VOCAB} ids."
+                f"train.draft_vocab_size={self.draft_vocab_size} is not allowed: use at least "
+                f"{LEAST_DRAFT_VOCAB} ids, from which a tree can choose."
             )
 
 
 @dataclass(frozen=True)
 class AnswerSettings:
-    """How the target answers: at most `max_new_tokens` each, `batch` prompts at a time."""
+    """Settings of the target's answers: the maximum length and the batch size."""
 
     max_new_tokens: int = 256
     batch: int = 64

@@ -1,4 +1,4 @@
-"""The work of `flybench train-eagle3`: a head for a target, from its own answers."""
+"""Training of a head for a target on the target's own answers, for `flybench train-eagle3`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 CORPUS = "corpus.jsonl"
 Prompt = tuple[list[int], str]
-"""Its ids, and the domain that it is from."""
+"""The ids of a prompt, and its domain."""
 
 
 def train(
@@ -58,14 +58,14 @@ def train(
 
 
 def read_prompts(path: Path, chat: Chat) -> list[Prompt]:
-    """Prompts as the target reads them, and the domain that each names, or `prompts`.
+    """Read prompts as ids, with the domain of each line, or `prompts` without one.
 
     Raises:
-        FlybenchError: the file is missing, or a line of it is something else.
+        FlybenchError: the file is missing, or a line is not a prompt.
     """
     found = []
     try:
-        # JSON text may hold separators that splitlines() splits at.
+        # JSON text may contain separators at which splitlines() splits.
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, ValueError) as error:
         raise FlybenchError(f"data={path} cannot be read: check the path.") from error
@@ -80,23 +80,23 @@ def read_prompts(path: Path, chat: Chat) -> list[Prompt]:
             ids = chat.encode(chat.render(messages))
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise FlybenchError(
-                f"line {number} of {path} is no JSON object with a prompt or messages: mend it."
+                f"line {number} of {path} is not a JSON object with a prompt or messages: fix it."
             ) from error
         found.append((ids, str(row.get("domain", "prompts"))))
     if not found:
-        raise FlybenchError(f"data={path} holds no prompts: write one a line.")
+        raise FlybenchError(f"data={path} has no prompts: write one per line.")
     return found
 
 
 def _corpus(
     path: Path, target: PreTrainedModel, info: ModelInfo, prompts: list[Prompt], how: AnswerSettings
 ) -> list[Sample]:
-    """The answers that are there already, else new ones."""
+    """Return the recorded answers, or generate them."""
     if path.is_file():
         corpus = read_corpus(path)
         if [(sample.prompt, sample.domain) for sample in corpus] != prompts:
             raise FlybenchError(
-                f"{path} holds answers to other prompts: set out= to another folder, or remove it."
+                f"{path} has answers to other prompts: set out= to another folder, or remove it."
             )
         return corpus
     answers = _answers(target, info, [ids for ids, _ in prompts], how)
@@ -108,11 +108,11 @@ def _corpus(
 def _answers(
     target: PreTrainedModel, info: ModelInfo, prompts: list[list[int]], how: AnswerSettings
 ) -> list[list[int]]:
-    """Greedy answers: in batches where the graph engine knows the model, else one by one."""
+    """Decode greedy answers: in batches if the graph engine supports the model, else singly."""
     ends, most = sorted(info.eos_ids), how.max_new_tokens
     vocab, longest = info.vocab_size, max(map(len, prompts)) + most
     if info.graph_refusal is None:
-        # Training wants the target as it is, and the answerer rewires what it is given.
+        # Training needs an unmodified target, and `BatchAnswerer` modifies its model.
         answerer = BatchAnswerer(same_weights(target), vocab, how.batch, longest, Sampling())
         return answer_all(answerer, prompts, ends, most, how.batch)
     decoder = build_decoder(AR, EagerTarget(EagerModel(target, vocab)), None, Sampling())

@@ -49,7 +49,7 @@ class TrainingSet:
         if not train or not held_out:
             raise FlybenchError(
                 f"{len(whole)} answers of at most train.longest={settings.longest} tokens are too "
-                f"few to hold {settings.held_out:.0%} of them out: give more prompts, or raise it."
+                f"few to hold out {settings.held_out:.0%} of them: add prompts, or raise it."
             )
         vocab = target.config.vocab_size
         size = min(settings.draft_vocab_size, vocab)
@@ -117,7 +117,7 @@ def check_manifest(path: Path, made_of: Mapping[str, Any]) -> None:
     for name in [*known, *plain]:
         if known.get(name) != plain.get(name):
             raise FlybenchError(
-                f"{path.parent} was begun with {name}={known.get(name)}, and now it is "
+                f"{path.parent} was started with {name}={known.get(name)}, which is now "
                 f"{plain.get(name)}: set out= to another folder, or remove this one."
             )
 

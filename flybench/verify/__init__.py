@@ -1,4 +1,4 @@
-"""Decide: one file a rule, chosen by `method.verify.kind`."""
+"""Verification rules, one module each; `method.verify.kind` selects one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from flybench.verify.statistics import StatisticsVerifier
 
 
 def build_rule(config: VerifyConfig, sampling: Sampling) -> Verifier:
-    """The rule of `config` by itself.
+    """Build the rule of `config`.
 
     Raises:
-        FlybenchError: it does not cover the temperature.
+        FlybenchError: the rule does not support the temperature.
     """
     declaration = config.declaration(sampling.greedy)
     rule: Verifier = load_class(declaration.file, declaration.class_name)(**dict(config.values))
@@ -21,7 +21,7 @@ def build_rule(config: VerifyConfig, sampling: Sampling) -> Verifier:
 
 
 def build_verifier(config: VerifyConfig, sampling: Sampling) -> Verifier:
-    """The rule as the decode loop uses it: a loose one with the target's statistics.
+    """Build the rule for the decode loop; loose rules also return the target's statistics.
 
     Raises:
         FlybenchError: as `build_rule`.

@@ -1,9 +1,9 @@
-"""The verifier's protocol, and the walk that turns per-node decisions into a verdict.
+"""The protocol of verifiers, and functions that combine decisions per node into a verdict.
 
-To add a rule: one file beside this one, or anywhere (`method.verify.kind=file:PATH.py:CLASS`), with
-a class whose `judge` is pure under `@verifier("KIND")`, a YAML in `conf/method/`, and a test
-against a slow reference. A rule with a method `replay` (as `fly.py` has it) can be replayed from
-recorded traces. `CONTRIBUTING.md` has a complete example.
+To add a rule, write a class with a pure method `judge` and the decorator `@verifier("KIND")` in a
+file next to this one (or anywhere, with `method.verify.kind=file:PATH.py:CLASS`), a YAML file in
+`conf/method/`, and a test against a slow reference. A rule with a method `replay`, such as the one
+in `fly.py`, can be replayed from recorded traces. `CONTRIBUTING.md` has a complete example.
 """
 
 from __future__ import annotations
@@ -20,40 +20,44 @@ from flybench.engine.base import RoundVerifier
 
 
 class Verifier(RoundVerifier, Protocol):
-    """Decides which drafted tokens stay: pure, vectorised, without waiting for the device.
+    """Decides which drafted tokens are accepted.
 
-    `judge` gives a verdict on `draft` [N] from the target's `view` [N+1, V] of it.
+    `judge` returns the verdict on `draft` [N], given the target's `view` [N+1, V] of it. It is
+    pure, vectorised, and does not synchronise with the device.
     """
 
 
 @runtime_checkable
 class ReplayableRule(Protocol):
-    """A rule whose greedy outcomes follow from matches and entropies, as traces record them."""
+    """A rule whose greedy outcomes depend only on matches and entropies, which traces record."""
 
     def replay(self, match: Tensor, entropy: Tensor, top3: Tensor, vocab_size: int) -> Tensor:
-        """The outcome of every node by itself: `match` [..., N] bool, the entropy of p at
-        temperature 1 and that of its three largest probabilities [..., N] nats → [..., N]."""
+        """Return the outcome of every node, [..., N], as if all nodes before it were accepted.
+
+        `match` [..., N] bool; `entropy` [..., N] of p at temperature 1 and `top3` [..., N] of its
+        three largest probabilities, in nats.
+        """
 
 
 def accepted_prefix(keep: Tensor) -> Tensor:
-    """Length of the run of kept nodes from the start of chains: [..., N] bool → [...] int64."""
+    """Return the number of accepted nodes before the first rejection, [..., N] bool → [...]."""
     return keep.long().cumprod(-1).sum(-1)
 
 
 def chain_verdict(accepted: Tensor, next_token: Tensor, outcomes: Tensor) -> Verdict:
-    """The verdict on a chain: its first `accepted` nodes, every later fate but one unvisited."""
+    """Return the verdict on a chain; nodes after the first rejected one are not reached."""
     nodes = torch.arange(outcomes.shape[0], device=outcomes.device)
     visited = nodes <= accepted
     return Verdict(accepted, nodes, next_token, outcomes.where(visited, int(Outcome.NOT_REACHED)))
 
 
 def match_outcomes(match: Tensor, outcome: Outcome) -> Tensor:
-    """`outcome` for every match [...], and a rejection for the rest."""
+    """Return `outcome` for every match [...], and `REJECTED` for the rest."""
     return torch.where(match, int(outcome), int(Outcome.REJECTED))
 
 
 def match_verdict(draft: Draft, choice: Tensor, outcome: Outcome) -> Verdict:
-    """Keep a node with `outcome` if it is the target's `choice` [N+1] after its parent."""
+    """Accept a node with `outcome` if it equals the target's `choice` [N+1] after its parent."""
     match = draft.tokens == choice.index_select(0, draft.parents + 1)
     outcomes = match_outcomes(match, outcome)
     if draft.branches is not None:
@@ -65,11 +69,11 @@ def match_verdict(draft: Draft, choice: Tensor, outcome: Outcome) -> Verdict:
 def tree_verdict(
     draft: Draft, branches: Branches, match: Tensor, choice: Tensor, outcomes: Tensor
 ) -> Verdict:
-    """The verdict on a tree; siblings differ, so that at most one path from the root matches."""
+    """Return the verdict on a tree; siblings differ, so at most one path matches."""
     size = len(draft)
     nodes = torch.arange(size, device=match.device)
     kept = ~(branches.ancestors & ~match).any(1)
-    # Parents come before their children: in the order of the nodes, the path runs down.
+    # Parents come before children, so sorting the nodes puts the path in order.
     path = nodes.where(kept, size).sort().values.clamp(max=size - 1)
     last_row = (nodes + 1).where(kept, 0).max()
     visited = (draft.parents < 0) | kept[draft.parents]
@@ -78,5 +82,5 @@ def tree_verdict(
 
 
 def pick(values: Tensor, index: Tensor) -> Tensor:
-    """`values[index]` along the first axis for a device scalar, without a host read."""
+    """Return `values[index]` for a scalar on the device, without a host sync."""
     return values.index_select(0, index[None]).squeeze(0)

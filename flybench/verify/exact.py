@@ -1,6 +1,6 @@
-"""Exact verification: a drafted token stays if it is the target's own greedy choice.
+"""Exact verification: a drafted token is accepted if it equals the target's argmax.
 
-Only for greedy decoding; under sampling the lossless counterpart is `rejection.py`.
+It is for greedy decoding; `rejection.py` is its lossless counterpart for sampling.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from flybench.verify.base import match_verdict
 
 @verifier("exact", lossless=True, trees=True, sampling="greedy")
 class ExactVerifier:
-    """Keeps the longest path equal to the target's argmax; the output is the greedy one."""
+    """Accepts the longest path that equals the target's argmax; the output is AR's."""
 
     def judge(
         self,

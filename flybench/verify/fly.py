@@ -1,7 +1,7 @@
-"""FLy's loose verification: a mismatch may stay where the target is unsure and then agrees again.
+"""FLy's loose verification: accept a mismatch if the target is uncertain and later tokens match.
 
-Source: "Training-Free Loosely Speculative Decoding", arXiv 2511.22972, equations 5 to 11; its
-official code (AMD-AGI/FLy) and its vLLM port follow other rules, so three rules carry the name:
+Source: "Training-Free Loosely Speculative Decoding", arXiv 2511.22972, equations 5 to 11. The
+official code (AMD-AGI/FLy) and the vLLM port differ from the paper, so there are three variants:
 
 | rule     | entropy at the mismatch                    | following tokens that must match |
 |----------|--------------------------------------------|----------------------------------|
@@ -9,8 +9,8 @@ official code (AMD-AGI/FLy) and its vLLM port follow other rules, so three rules
 | paper    | entropy of the softmax, divided by ln V    | window                           |
 | vllm     | as official, of the warped p at temp. > 0 | window                           |
 
-In all three the window must fit in the draft (j + W ≤ K, 1-based). θ = 0 switches the gate off,
-θ = ∞ makes the rule exact, W = 0 leaves the gate alone.
+In all three, the window must fit in the draft (j + W ≤ K, 1-based). θ = 0 disables the gate, θ = ∞
+makes the rule exact, and W = 0 disables the window.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from flybench.verify.base import accepted_prefix, chain_verdict, pick
 from flybench.verify.rejection import accept, draw_next
 
 
-def loosen(match: Tensor, unsure: Tensor, window: int, lookahead: int) -> Tensor:
-    """The fate of every node judged on its own: `match` and `unsure` [..., N] bool → `Outcome`s.
+def loose_outcomes(match: Tensor, uncertain: Tensor, window: int, lookahead: int) -> Tensor:
+    """Return the outcome of every node, [..., N], as if all nodes before it were accepted.
 
-    A match is EXACT; a mismatch is LOOSE if the target is unsure there, the window fits, and none
-    of the next `lookahead` tokens is a mismatch. Raw matches count, not rescued ones.
+    A match [..., N] is EXACT. A mismatch is LOOSE if the target is `uncertain` [..., N], the window
+    fits in the draft, and none of the next `lookahead` tokens is a mismatch, loose or not.
     """
     size = match.shape[-1]
     nodes = torch.arange(size, device=match.device)
@@ -43,35 +43,37 @@ def loosen(match: Tensor, unsure: Tensor, window: int, lookahead: int) -> Tensor
     clean = mismatches[..., ends] == mismatches[..., nodes + 1]
     outcomes = torch.where(clean, int(Outcome.LOOSE), int(Outcome.WINDOW))
     outcomes = outcomes.where(nodes + window < size, int(Outcome.TAIL))
-    outcomes = outcomes.where(unsure, int(Outcome.GATE))
+    outcomes = outcomes.where(uncertain, int(Outcome.GATE))
     return outcomes.where(~match, int(Outcome.EXACT))
 
 
 @verifier("fly", lookahead="window", greedy_draft=("at_temperature", "best_of_two"))
 class FlyVerifier:
-    """Loose verification by entropy gate and deferred window.
+    """Loose verification with an entropy gate and a deferred window.
 
-    At temperature 0 a match is the target's argmax. Above it, `native` keeps the exact core
-    (acceptance p/q, residual on rejection) and adds the rescue; `best_of_two` is the official
-    code's rule: two target samples a position, a match equals either, the first one corrects. Its
-    output is not the target's distribution even with θ = ∞.
+    At temperature 0, a match is the target's argmax. Above it, `native` is rejection sampling
+    (acceptance p/q, residual on rejection) that also accepts loose tokens. `best_of_two` is the
+    rule of the official code: the target draws two samples per position, a match equals either,
+    and the first is the correction. Its output does not have the target's distribution even with
+    θ = ∞.
     """
 
     rule: Literal["official", "paper", "vllm"] = parameter(
-        default="official", help="whose entropy, and how many following tokens must match"
+        default="official",
+        help="variant of the entropy and of the number of tokens that must match",
     )
     theta: float = parameter(
         default=0.3,
         low=0,
         label="theta",
-        help="the gate: least entropy at a mismatch; inf is exact",
+        help="the gate: minimum entropy at a mismatch; inf is exact",
     )
     window: int = parameter(
         default=6,
         low=0,
         unit="tokens",
         label="window",
-        help="tokens after a mismatch; 0 is the gate only",
+        help="tokens after a mismatch that must be drafted; 0 uses only the gate",
     )
     at_temperature: Literal["native", "best_of_two"] = parameter(
         default="native", help="the rule at temperature > 0"
@@ -85,16 +87,16 @@ class FlyVerifier:
         generator: torch.Generator | None,
     ) -> Verdict:
         if sampling.greedy:
-            return self._greedily(draft, view)
-        return self._drawing(draft, view, sampling, generator)
+            return self._judge_greedy(draft, view)
+        return self._judge_sampled(draft, view, sampling, generator)
 
-    def _greedily(self, draft: Draft, view: TargetView) -> Verdict:
+    def _judge_greedy(self, draft: Draft, view: TargetView) -> Verdict:
         choice = view.statistics.choice
         outcomes = self.outcomes(draft.tokens == choice[:-1], self._gate(view)[:-1])
         accepted = accepted_prefix(kept(outcomes))
         return chain_verdict(accepted, pick(choice, accepted), outcomes)
 
-    def _drawing(
+    def _judge_sampled(
         self,
         draft: Draft,
         view: TargetView,
@@ -114,18 +116,21 @@ class FlyVerifier:
         return self.gate(view.statistics.entropy, top3, view.logits.shape[-1])
 
     def gate(self, entropy: Tensor, top3: Tensor, vocab_size: int) -> Tensor:
-        """What θ is compared with, of p at temperature 1 over `vocab_size` ids: from
-        its entropy and its `top3_entropy`, of one shape."""
+        """Return the quantity that is compared with θ, from entropies of p at temperature 1.
+
+        `entropy` is of all `vocab_size` probabilities and `top3` of the three largest; the result
+        has their shape.
+        """
         return entropy / math.log(vocab_size) if self.rule == "paper" else top3
 
     def replay(self, match: Tensor, entropy: Tensor, top3: Tensor, vocab_size: int) -> Tensor:
-        """The outcome of every node from recorded traces of a greedy run, all [..., N]."""
+        """Return the outcome of every node of recorded traces of a greedy run, all [..., N]."""
         return self.outcomes(match, self.gate(entropy, top3, vocab_size))
 
     def outcomes(self, match: Tensor, gate: Tensor) -> Tensor:
-        """The fate of every node judged on its own: both [..., N], and so is the result."""
+        """Return the outcome of every node, [..., N], from its match and gate, both [..., N]."""
         lookahead = max(self.window - 1, 0) if self.rule == "official" else self.window
-        return loosen(match, gate >= self.theta, self.window, lookahead)
+        return loose_outcomes(match, gate >= self.theta, self.window, lookahead)
 
     def _native(
         self,
@@ -136,7 +141,7 @@ class FlyVerifier:
         generator: torch.Generator | None,
     ) -> Verdict:
         outcomes = self.outcomes(draft.tokens == choice[:-1], gate[:-1])
-        # The target's favourite that p/q refused was no mismatch, so nothing can rescue it.
+        # The target's top-1 that p/q rejects is not a mismatch, so it cannot be loose.
         outcomes = outcomes.where(outcomes != int(Outcome.EXACT), int(Outcome.REJECTED))
         possible = p[:-1].gather(1, draft.tokens[:, None]).squeeze(1) > 0
         outcomes = outcomes.where(
@@ -158,7 +163,7 @@ class FlyVerifier:
 
 
 def kept(outcomes: Tensor) -> Tensor:
-    """Whether each fate lets its token stay: [..., N] int64 → bool."""
+    """Return True for accepted outcomes, [..., N] int64 → bool."""
     return (
         (outcomes == int(Outcome.EXACT))
         | (outcomes == int(Outcome.LOOSE))

@@ -1,13 +1,13 @@
-"""Rejection sampling: the output's distribution is the target's, whatever the draft proposes.
+"""Rejection sampling: the output has the target's distribution for any draft.
 
-Source: Leviathan et al. 2023 and Chen et al. 2023. Accept x with probability min(1, p(x)/q(x)); at
-the first rejection draw from max(0, p − q), normalised; draw a bonus token from p when all stay.
-A deterministic draft is a point mass q, so that x is accepted with probability p(x).
+Source: Leviathan et al. 2023 and Chen et al. 2023. Accept x with probability min(1, p(x)/q(x)). At
+the first rejection, draw from max(0, p − q), normalised. If all tokens are accepted, draw a bonus
+token from p. For a deterministic draft q is a point mass, so x is accepted with probability p(x).
 
-The nodes of a tree are not drawn from the draft. Going through siblings, accepting x with what is
-left of p(x) and removing it on rejection, accepts each child with probability p(x) and else leaves
-p without the children (SpecInfer, arXiv 2305.09781). One draw from p a node does the same: the
-child that equals it is taken, or else it is the token that follows.
+The nodes of a tree are deterministic. SpecInfer (arXiv 2305.09781) visits siblings in turn, accepts
+x with its probability under the remaining p, and removes x from p on rejection. In total each child
+is accepted with probability p(x). One draw from p per node is equivalent: a child that equals the
+draw is accepted, otherwise the draw is the next token.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class RejectionVerifier:
 
 
 def accept(draft: Draft, p: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Independent acceptance of each node: p [N+1, V] → [N] bool."""
+    """Draw the acceptance of each node independently, p [N+1, V] → [N] bool."""
     tokens = draft.tokens[:, None]
     p = p[:-1].gather(1, tokens).squeeze(1)
     q = torch.ones_like(p) if draft.probs is None else draft.probs.gather(1, tokens).squeeze(1)
@@ -55,7 +55,7 @@ def accept(draft: Draft, p: Tensor, generator: torch.Generator | None) -> Tensor
 def draw_next(
     draft: Draft, p: Tensor, accepted: Tensor, generator: torch.Generator | None
 ) -> Tensor:
-    """The token after `accepted` nodes: from the residual at a rejection, else from the target."""
+    """Draw the token after `accepted` nodes: from the residual at a rejection, else from p."""
     p = pick(p, accepted)
     if not len(draft):
         return draw(p, generator)
@@ -65,5 +65,5 @@ def draw_next(
     else:
         q = pick(draft.probs, rejected)
     residual = (p - q * (accepted < len(draft))).clamp_min(0)
-    # In low precision p and q can coincide, which leaves no mass; then p itself is the limit.
+    # In low precision p and q can be equal, which leaves no mass; the limit is p.
     return draw(torch.where(residual.sum() > 0, residual, p), generator)

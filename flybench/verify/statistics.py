@@ -1,4 +1,4 @@
-"""A verifier that also keeps the target's statistics of the loose tokens; it decides nothing."""
+"""A wrapper that adds the target's statistics to the verdicts of a loose rule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flybench.verify.base import Verifier
 
 @dataclass(frozen=True)
 class StatisticsVerifier:
-    """A loose `rule` with the target's statistics, which reach the host in the round's one copy."""
+    """A loose `rule` whose verdicts have the target's statistics; no extra host sync is needed."""
 
     rule: Verifier
 

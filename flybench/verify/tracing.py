@@ -1,4 +1,4 @@
-"""A verifier that also keeps what the target thought of each drafted token; decides nothing."""
+"""A wrapper that adds traces of the target's distribution to the verdicts of a rule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flybench.verify.base import Verifier
 
 @dataclass(frozen=True)
 class TracingVerifier:
-    """`verifier` with traces: they reach the host in the one copy of a round."""
+    """A `verifier` whose verdicts have traces; no extra host sync is needed."""
 
     verifier: Verifier
 
@@ -31,7 +31,7 @@ class TracingVerifier:
 
 
 def trace_rows(draft: Draft, view: TargetView) -> Tensor:
-    """The fields of `RowTrace` for every row of a chain: fp32 [N+1, 7], on the device."""
+    """Return the fields of `RowTrace` for every row of a chain, fp32 [N+1, 7]."""
     statistics, tokens = view.statistics, draft.tokens[:, None]
     own = view.logits[:-1].gather(1, tokens).squeeze(1) - statistics.log_normaliser[:-1]
     unknown = own.new_full((1,), float("nan"))

@@ -1,10 +1,10 @@
-"""Lets the target answer prompts: what its drafters are trained on.
+"""Decode the target's answers to prompts, on which its drafters are trained.
 
     python recipes/smollm2/answer.py --target FOLDER --prompts prompts.jsonl --out OUT
 
-FOLDER holds the model. It writes prompts of its own too (the opening of a user's turn is given, and
-it goes on: Magpie, arXiv 2406.08464), gets solved problems before some that have solutions, then
-answers all of them, greedily and once more by sampling. Meant for a GPU.
+FOLDER contains the model. The target also writes prompts: it continues the beginning of a user turn
+(Magpie, arXiv 2406.08464). Some prompts with solutions become few-shot prompts with two solved
+problems. All prompts are answered greedily and once by sampling. Use a GPU.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ PROMPTING, ANSWERING = Sampling(1.0, top_p=0.95), (Sampling(), Sampling(0.7))
 
 
 class Writer:
-    """Lets the target go on with texts; it is rewired for that, and good for nothing else."""
+    """Continues texts with the target, whose model is modified and cannot be used otherwise."""
 
     def __init__(self, target: Target, batch: int, answer_tokens: int) -> None:
         self._target, self._batch = target, batch
         self._longest = SHOWN + answer_tokens
 
     def write(self, texts: list[list[int]], most: int, sampling: Sampling) -> list[list[int]]:
-        """At most `most` ids after each text."""
+        """Return at most `most` ids after each text."""
         model, ends = self._target.model, self._target.ends
         size = model.config.vocab_size
         answerer = BatchAnswerer(model, size, self._batch, self._longest, sampling)
@@ -41,7 +41,7 @@ class Writer:
 
 
 def own_prompts(target: Target, writer: Writer, count: int) -> list[str]:
-    """Prompts that the target wrote and ended, each once."""
+    """Return distinct prompts that the target wrote and ended."""
     parts = yaml.safe_load(Path(__file__).with_name("parts.yaml").read_text())
     rng = random.Random(1)
     openings = [rng.choice(parts["openings"]) for _ in range(count)]
@@ -56,7 +56,7 @@ def own_prompts(target: Target, writer: Writer, count: int) -> list[str]:
 
 
 def shown(target: Target, rows: list[dict[str, str]], count: int) -> list[list[int]]:
-    """Problems behind two solved ones, as few-shot tasks put them, all of `SHOWN` tokens."""
+    """Return few-shot prompts with two solved problems, all with `SHOWN` tokens."""
     rng = random.Random(2)
     pairs = [(f"Question: {row['prompt']}\nAnswer:", row["solution"]) for row in rows]
     last = pairs[0][0]
@@ -76,7 +76,7 @@ def shown(target: Target, rows: list[dict[str, str]], count: int) -> list[list[i
 
 
 def answers(options: argparse.Namespace) -> None:
-    """Prompts of every domain with the target's answers, as OUT/corpus.jsonl."""
+    """Write prompts of every domain with the target's answers to OUT/corpus.jsonl."""
     target = Target(options.target)
     writer = Writer(target, options.batch, options.answer_tokens)
     rows = [json.loads(line) for line in options.prompts.read_text().splitlines()]
@@ -100,8 +100,8 @@ def main() -> int:
     parser.add_argument("--target", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--prompts", type=Path, required=True)
-    parser.add_argument("--own", type=int, default=20000, help="prompts that the target begins")
-    parser.add_argument("--shown", type=int, default=4000, help="tries at few-shot prompts")
+    parser.add_argument("--own", type=int, default=20000, help="prompts for the target to write")
+    parser.add_argument("--shown", type=int, default=4000, help="few-shot prompts to try")
     parser.add_argument("--answer-tokens", type=int, default=ANSWER)
     parser.add_argument("--batch", type=int, default=256)
     answers(parser.parse_args())

@@ -1,4 +1,4 @@
-"""SmolLM2-135M-Instruct as the recipe's scripts use it."""
+"""SmolLM2-135M-Instruct for the scripts of this recipe."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 from flybench.tasks.chat import Chat
 
 NAME = "SmolLM2-135M-Instruct"
-# No prompt is longer but those with two solved problems, which all are this long: texts of one
-# length share batches.
+# The maximum length of prompts, and the length of all few-shot prompts; texts of equal length can
+# share a batch.
 LONGEST_PROMPT, SHOWN = 160, 448
 ANSWER = 256
 
@@ -31,12 +31,12 @@ class Target:
         self.ends = [int(tokenizer.eos_token_id)]
 
     def asked(self, *turns: str) -> list[int]:
-        """The user's prompt, or turns of both that end with the user's."""
+        """Return the ids of alternating turns that start and end with the user's."""
         roles = itertools.cycle(("user", "assistant"))
         messages = [{"role": r, "content": t} for r, t in zip(roles, turns, strict=False)]
         return self.chat.encode(self.chat.render(messages))
 
     def opened(self, opening: str) -> list[int]:
-        """A user's turn that only begins."""
+        """Return the ids of an unfinished user turn."""
         whole = self.chat.render([{"role": "user", "content": "@"}])
         return self.chat.encode(whole[: whole.index("@")] + opening)

@@ -1,12 +1,12 @@
-"""Trains the drafters of the default pair on the answers in OUT/corpus.jsonl.
+"""Train the drafters of the default pair on the answers in OUT/corpus.jsonl.
 
     python recipes/smollm2/train.py head --target FOLDER --out OUT [--steps 1800]
     python recipes/smollm2/train.py draft --target FOLDER --out OUT --steps 3000 --batch-tokens 8192
     python recipes/smollm2/train.py measure --target FOLDER --out OUT [--measured 60]
 
-FOLDER holds the model. `head` trains an EAGLE-3 head and `draft` a draft model of three layers;
-both go on where they were stopped. `measure` decodes held-out prompts with what is in OUT and
-writes the cards again. Meant for a GPU, but for the last.
+FOLDER contains the model. `head` trains an EAGLE-3 head and `draft` a draft model of three layers;
+both resume after an interruption. `measure` decodes held-out prompts with the drafters in OUT and
+updates their model cards. Use a GPU, except for `measure`.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ LONGEST = SHOWN + ANSWER
 
 
 def head(options: argparse.Namespace) -> None:
-    """The EAGLE-3 head, in OUT/head."""
+    """Train the EAGLE-3 head in OUT/head."""
     settings = HeadSettings(**common(options, 6144))
     learn(options, "head", partial(train_head, settings=settings), head_card)
 
 
 def draft(options: argparse.Namespace) -> None:
-    """The draft model, in OUT/draft."""
+    """Train the draft model in OUT/draft."""
     settings = DraftSettings(**common(options, 16384), layers=tuple(options.layers))
     learn(options, "draft", partial(train_draft, settings=settings), draft_card)
 
@@ -54,19 +54,19 @@ def common(options: argparse.Namespace, vocab_size: int) -> dict[str, Any]:
 def learn(
     options: argparse.Namespace, name: str, train: Callable[..., dict[str, Any]], card: Card
 ) -> None:
-    """Train a drafter in OUT/`name`, and write its card."""
+    """Train a drafter in OUT/`name` and write its model card."""
     target = Target(options.target)
     corpus, folder = read_corpus(options.out / "corpus.jsonl"), options.out / name
-    tell(folder, train(target.model, corpus, target.ends, folder=folder, name=NAME), card)
+    finish(folder, train(target.model, corpus, target.ends, folder=folder, name=NAME), card)
 
 
-def tell(folder: Path, facts: dict[str, Any], card: Card) -> None:
+def finish(folder: Path, facts: dict[str, Any], card: Card) -> None:
     publish(folder, facts, card, "recipes/smollm2/write_prompts.py")
     print(json.dumps({name: facts[name] for name in ("tau", "coverage")}))
 
 
 def measure(options: argparse.Namespace) -> None:
-    """Held-out prompts again, with what is in OUT."""
+    """Decode held-out prompts with the drafters in OUT."""
     target = Target(options.target)
     corpus = read_corpus(options.out / "corpus.jsonl")
     kinds: dict[str, tuple[Callable[..., dict[str, Decoder]], Card]] = {
@@ -84,7 +84,7 @@ def measure(options: argparse.Namespace) -> None:
             training_set = TrainingSet.of(corpus, target.model, settings)
             found = training_set.measure(decoders(target.model, folder), target.ends)
             facts["settings"]["measured"] = options.measured
-            tell(folder, facts | found, card)
+            finish(folder, facts | found, card)
 
 
 STEPS = {"head": head, "draft": draft, "measure": measure}
@@ -95,9 +95,10 @@ def main() -> int:
     parser.add_argument("step", choices=STEPS)
     parser.add_argument("--target", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--vocabulary", type=int, help="ids to propose: 6144 by a head, else 16384")
-    first = "layers of the target that a draft begins as"
-    parser.add_argument("--layers", type=int, nargs="+", default=[0, 1, 29], help=first)
+    size = "draft vocabulary size (default: 6144 for a head, 16384 for a draft model)"
+    parser.add_argument("--vocabulary", type=int, help=size)
+    initial = "layers of the target that initialise the draft model"
+    parser.add_argument("--layers", type=int, nargs="+", default=[0, 1, 29], help=initial)
     parser.add_argument("--steps", type=int, default=1800)
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--batch-tokens", type=int, default=32768)

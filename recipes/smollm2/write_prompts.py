@@ -1,10 +1,10 @@
-"""Writes prompts that the default pair's drafters are trained on; one JSON object a line.
+"""Write prompts for training the drafters of the default pair, as JSON lines.
 
     python recipes/smollm2/write_prompts.py [--count 12000] [--gsm8k train.jsonl] > prompts.jsonl
 
-Every prompt is put together from `parts.yaml`, which was written for this purpose, but for those of
-GSM8K's training split, if its file is given; these come with their solutions. Nothing comes from a
-test set: GSM8K test, HumanEval, MT-Bench, MGSM, ACPBench and the demo task are held out entirely.
+Prompts are composed from `parts.yaml`, which was written for this purpose. With the file of GSM8K's
+training split, its problems are added with their solutions. Nothing is taken from a test set: GSM8K
+test, HumanEval, MT-Bench, MGSM, ACPBench and the demo task are held out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PARTS: dict[str, list[Any]] = yaml.safe_load(Path(__file__).with_name("parts.yam
 
 
 def math(rng: random.Random) -> str:
-    """A small calculation in words."""
+    """Return a word problem."""
     a, b = rng.sample(PARTS["names"], 2)
     filled = {
         **{"a": a, "b": b, "t": rng.choice(PARTS["things"]), "p": rng.choice(PARTS["places"])},
@@ -35,7 +35,7 @@ def math(rng: random.Random) -> str:
 
 
 def code(rng: random.Random) -> str:
-    """A function to be written."""
+    """Return a request for a function."""
     function = rng.choice(PARTS["functions"])
     filled = {"f": function["name"], "v": function["arguments"], "d": function["does"]}
     language = rng.choice(PARTS["languages"])
@@ -44,7 +44,7 @@ def code(rng: random.Random) -> str:
 
 
 def chat(rng: random.Random) -> str:
-    """Something to be written or explained."""
+    """Return a request for a text or an explanation."""
     form = rng.choice(PARTS["forms"])
     return str(form.format(t=rng.choice(PARTS["topics"]), a=rng.choice(PARTS["names"])))
 
@@ -54,7 +54,7 @@ DOMAINS: dict[str, Callable[[random.Random], str]] = {"math": math, "code": code
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=12000, help="drawn; fewer are different")
+    parser.add_argument("--count", type=int, default=12000, help="prompts to draw, with duplicates")
     parser.add_argument("--gsm8k", type=Path, help="GSM8K's train.jsonl")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

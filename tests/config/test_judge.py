@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flybench.config import JudgeConfig, RunConfig
-from flybench.config.compose import cells, judge_of, parse_request
+from flybench.config.compose import cells, choose_judge, parse_request
 from flybench.core.errors import FlybenchError
 from tests.helpers.toys import assert_one_sentence
 
@@ -85,11 +85,11 @@ def test_a_run_without_the_group_has_no_judge() -> None:
 
 def test_overrides_change_a_runs_own_judge_or_choose_another() -> None:
     own = JudgeConfig("openai", "m", key_env="MINE", retries=2)
-    assert judge_of(parse_request([]), own) == own
-    assert judge_of(parse_request(["judge.model=n"]), own).key_env == "MINE"
-    assert judge_of(parse_request(["judge=local", "judge.model=n"]), own).kind == "local"
-    assert judge_of(parse_request(["judge=none"]), own).kind == "none"
+    assert choose_judge(parse_request([]), own) == own
+    assert choose_judge(parse_request(["judge.model=n"]), own).key_env == "MINE"
+    assert choose_judge(parse_request(["judge=local", "judge.model=n"]), own).kind == "local"
+    assert choose_judge(parse_request(["judge=none"]), own).kind == "none"
     for wrong in ("limit=3", "task=mt_bench", "judge.modl=x", "judge=opnai", "judge=openai"):
         with pytest.raises(FlybenchError) as caught:
-            judge_of(parse_request([wrong]), own)
+            choose_judge(parse_request([wrong]), own)
         assert_one_sentence(caught.value)

@@ -15,7 +15,7 @@ from flybench.core.outcomes import Outcome
 from flybench.core.samples import Generation
 from flybench.core.verdicts import Verdict
 from flybench.decode import Decoder, StopRule, build_decoder
-from flybench.draft.eagle3 import PIECES, Eagle3Drafter
+from flybench.draft.eagle3 import CHUNKS, Eagle3Drafter
 from flybench.engine.base import Target
 from flybench.engine.eagle3 import model as model_module
 from flybench.engine.eagle3.model import HeadModel
@@ -165,7 +165,7 @@ def test_greedy_answers_are_those_of_plain_decoding(
 
 def test_a_prompt_longer_than_a_piece_is_read_whole() -> None:
     target, drafter = checked("llama", Shape(2))
-    text = [i % 250 for i in range(max(PIECES) + 100)]
+    text = [i % 250 for i in range(max(CHUNKS) + 100)]
     drafter = Eagle3Drafter(
         head_setup(HeadModel(drafter._head, len(text), captured=False), Shape(2))
     )

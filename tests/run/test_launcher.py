@@ -9,7 +9,7 @@ import pytest
 from flybench.cli.main import main
 from flybench.config.compose import combinations, parse_request
 from flybench.records.folder import RunFolder
-from flybench.run.launcher import travelling_together
+from flybench.run.launcher import group_into_jobs
 from tests.helpers.toys import assert_one_sentence
 
 SMALL = ["model=random", "task=demo", "limit=1", "method.k=3"]
@@ -28,7 +28,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def jobs(*arguments: str) -> list[list[str]]:
     cells = combinations(parse_request(["-m", *SMALL, *arguments]))
-    return [[cell.config.method.name for cell in job] for job in travelling_together(cells)]
+    return [[cell.config.method.name for cell in job] for job in group_into_jobs(cells)]
 
 
 def test_methods_of_one_pair_and_task_are_one_job() -> None:

@@ -16,7 +16,7 @@ from flybench.core.outcomes import Outcome
 from flybench.core.verdicts import Decision
 from flybench.sampling import Sampling
 from flybench.verify.exact import ExactVerifier
-from flybench.verify.fly import FlyVerifier, loosen
+from flybench.verify.fly import FlyVerifier, loose_outcomes
 from flybench.verify.statistics import StatisticsVerifier
 from tests.oracles import fly as oracle
 
@@ -239,7 +239,7 @@ def test_entropies_lie_in_their_ranges() -> None:
 def test_loosen_judges_every_node_on_its_own() -> None:
     match = torch.tensor([True, False, False, True, False, True])
     unsure = torch.tensor([True, True, True, True, False, True])
-    outcomes = loosen(match, unsure, window=1, lookahead=1).tolist()
+    outcomes = loose_outcomes(match, unsure, window=1, lookahead=1).tolist()
     assert outcomes == [
         Outcome.EXACT,
         Outcome.WINDOW,

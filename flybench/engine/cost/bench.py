@@ -1,4 +1,4 @@
-"""Benchmark of one model at one batch size and context; only here are batches decoded."""
+"""Benchmark of one model at one batch size and context; only benchmarks use batches > 1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flybench.engine.graph.forward import PassOutput
 
 
 class Bench(Protocol):
-    """A model whose cache holds the same `context` tokens in each of `batch` texts."""
+    """A model with `context` cached tokens in each of `batch` texts."""
 
     def step(self, width: int) -> Callable[[], PassOutput]:
         """Return a pass over `width` tokens of each text; its rows are those of all texts in turn.

@@ -11,7 +11,7 @@ from typing import cast
 from torch import Tensor
 from transformers import PretrainedConfig, PreTrainedModel
 
-# Caches that hold something else than the keys and values of every head of every layer.
+# Caches that do not store the keys and values of every head of every layer.
 OTHER_CACHES = ("kv_lora_rank", "num_kv_shared_layers", "global_head_dim")
 
 
@@ -57,7 +57,7 @@ def _identity(tensor: Tensor | None) -> object:
 
 
 def stored_bytes(tensor: Tensor) -> int:
-    """Return the bytes of a tensor; a quantised one wraps the tensors that hold its data."""
+    """Return the bytes of a tensor; a quantised one wraps the tensors of its data."""
     if hasattr(tensor, "__tensor_flatten__"):
         names, _ = tensor.__tensor_flatten__()
         return sum(stored_bytes(getattr(tensor, name)) for name in names)
@@ -78,7 +78,7 @@ def kv_bytes_per_token(config: PretrainedConfig, itemsize: int) -> int | None:
     """Return 2 (keys and values) · layers · key heads · head dimension · bytes of an element."""
     heads = getattr(config, "num_key_value_heads", None)
     width = head_width(config)
-    # A list of heads differs from layer to layer; a configuration without any has names of its own.
+    # A list means that heads differ by layer; a configuration without heads uses other names.
     usual = isinstance(heads, int) and isinstance(width, int)
     if not usual or any(getattr(config, name, None) for name in OTHER_CACHES):
         return None

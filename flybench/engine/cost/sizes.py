@@ -80,7 +80,7 @@ def head_sizes(model: ModelConfig, engine: EngineConfig) -> Sizes:
     """Return the sizes that an EAGLE-3 head adds to its target; only safetensors are counted.
 
     Raises:
-        FlybenchError: there is no such head, or as `target_sizes`.
+        FlybenchError: the head does not exist, or as `target_sizes`.
     """
     assert model.eagle3 is not None, "asked of pairs with a head"
     folder = find_head(model.eagle3).folder

@@ -1,6 +1,6 @@
 """Work of a forward pass: bytes to read and operations to do, by width, context and batch.
 
-Divided by the rates of the machine they give the two floors of a roofline; the higher one binds.
+Divided by the rates of the machine, they are the two bounds of a roofline; the larger one applies.
 """
 
 from __future__ import annotations

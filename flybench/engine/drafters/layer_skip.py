@@ -25,7 +25,7 @@ def kept_layers(total: int, first: int, end: int) -> list[int]:
     if not 1 <= first < end < total:
         raise FlybenchError(
             f"skip_layers=[{first}, {end}] does not fit a model of {total} layers: choose "
-            f"1 <= first < end <= {total - 1}, so that the first and the last layer stay."
+            f"1 <= first < end <= {total - 1}, because the first and the last layer are needed."
         )
     return [index for index in range(total) if not first <= index < end]
 

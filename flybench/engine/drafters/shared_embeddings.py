@@ -1,8 +1,8 @@
-"""A draft model with a few layers of its own that shares the target's embeddings and output layer.
+"""A draft model with its own few layers that shares the target's embeddings and output layer.
 
-Embeddings are most of the bytes of a small model. The folder of such a draft holds only its layers,
-the last norm, and the ids to score, the most frequent first. The shared layers cost no memory, and
-the vocabulary is the target's by construction. `flybench/train/draft.py` makes such folders.
+Embeddings are most of the bytes of a small model. The folder of such a draft has only its layers,
+the last norm, and the ids to score, the most frequent first. The shared layers need no memory, and
+the vocabulary is the target's by construction. `flybench/train/draft.py` creates such folders.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class DraftLayers:
 
 
 def shares_embeddings(folder: Path) -> bool:
-    """Return whether a folder holds such a draft instead of a complete model."""
+    """Return True if a folder contains such a draft instead of a complete model."""
     try:
         found = json.loads((folder / "config.json").read_text())
     except (OSError, ValueError):
@@ -70,8 +70,8 @@ def read_layers(folder: Path) -> DraftLayers:
         assert own.layers
     except Exception as error:  # every reader of a damaged file raises its own kind
         raise FlybenchError(
-            f"The draft in {folder} cannot be read ({type(error).__name__}): {WEIGHTS} should hold "
-            f"its layers and {IDS}; fetch or train it again."
+            f"The draft in {folder} cannot be read ({type(error).__name__}): {WEIGHTS} must have "
+            f"its layers and {IDS}; download or train it again."
         ) from error
     return own
 
@@ -126,6 +126,6 @@ def _check_parts(needed: Mapping[str, Tensor], own: DraftLayers, target: PreTrai
     if wrong:
         raise FlybenchError(
             f"The draft in {own.name} was not made for this target ({type(target).__name__}, "
-            f"{target.config.hidden_size} wide): {wrong[0]} does not fit, and {len(wrong)} of "
-            f"{len(needed)} parts in all; train one for it, or choose another draft."
+            f"{target.config.hidden_size} wide): {len(wrong)} of {len(needed)} tensors do not fit, "
+            f"the first is {wrong[0]}; train a draft for the target, or choose another one."
         )

@@ -12,7 +12,7 @@ from torch import Tensor
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-# Tokens of room beyond what is needed, and as a share of it: copies stay few in a text of any size.
+# Spare tokens, absolute and as a fraction of the length, which keeps the number of copies small.
 LEAST_ROOM = 256
 ROOM = 0.25
 

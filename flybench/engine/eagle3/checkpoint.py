@@ -1,4 +1,4 @@
-"""Reads heads in the three public formats; writes that of vllm-project/speculators."""
+"""Reading of heads in the three public formats, and writing in that of vllm-project/speculators."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flybench.engine.eagle3.layout import head_config
 from flybench.engine.loading.source import MODEL_FILES, Source, fingerprint, local_folder, locate
 
 Tensors = dict[str, Tensor]
-# What checkpoints may carry and a head does not need.
+# Tensors of checkpoints that a head does not need.
 IGNORED = re.compile(r"^verifier_|rotary_emb\.")
 
 
@@ -37,9 +37,9 @@ class HeadSource:
         if self.context_limit is None or longest <= self.context_limit:
             return None
         return (
-            f"The EAGLE-3 head {self.folder.name} was made for texts of up to "
-            f"{self.context_limit:,} tokens, and samples of this run may reach {longest:,}: behind "
-            "that place it may draft badly, which costs speed and no accuracy."
+            f"The EAGLE-3 head {self.folder.name} was trained for texts of up to "
+            f"{self.context_limit:,} tokens, and samples of this run may reach {longest:,}: beyond "
+            "that length its drafts may be worse, which costs speed but not accuracy."
         )
 
 
@@ -51,7 +51,9 @@ def find_head(path: str) -> HeadSource:
     """
     source = locate(ModelRef(path))
     if source.kind not in ("hub", "folder"):
-        raise FlybenchError(f"model.eagle3={path} is not a hub id or a folder: give one of them.")
+        raise FlybenchError(
+            f"model.eagle3={path} is neither a hub id nor an existing folder: check the path."
+        )
     folder = local_folder(source, MODEL_FILES)
     return HeadSource(folder, fingerprint(Source("folder", str(folder))), _context_limit(folder))
 
@@ -94,7 +96,7 @@ def load_head(folder: Path, target: PreTrainedModel) -> Eagle3Head:
         for key, value in needed.items()
     }
     head.load_state_dict(placed | shared, assign=True, strict=True)
-    # Its frequencies are computed when it is made, and no checkpoint holds them.
+    # Its frequencies are computed by its constructor and are not in checkpoints.
     with torch.device(target.device):
         head.rotary = type(head.rotary)(head_of.layer)
     return head.eval().requires_grad_(False)
@@ -176,13 +178,13 @@ def _check_sizes(config: HeadConfig, tensors: Tensors, name: str) -> None:
     fc, width = tensors.get("fc.weight"), config.target_hidden_size
     if fc is not None and fc.shape[1] != 3 * width:
         raise FlybenchError(
-            f"{name} joins hidden states of {fc.shape[1]} numbers and this target gives 3 · "
+            f"{name} joins hidden states of {fc.shape[1]} numbers and this target has 3 · "
             f"{width} = {3 * width}: use a head that was trained for this target."
         )
     if not config.own_embeddings and config.layer.hidden_size != width:
         raise FlybenchError(
             f"{name} has {config.layer.hidden_size} hidden units, its target {width}, and no "
-            "embeddings of its own: fetch it again, or use another head."
+            "embeddings: fetch it again, or use another head."
         )
 
 

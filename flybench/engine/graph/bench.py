@@ -1,4 +1,4 @@
-"""One model at one batch size on the graph engine, to be costed (`flybench.engine.cost.bench`)."""
+"""Benchmark of a model at one batch size on the graph engine (see `flybench.engine.cost.bench`)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from flybench.engine.graph.forward import PassOutput, StaticForward
 
 
 class GraphBench:
-    """A cache of `context` tokens a text, and captured passes that all write behind them.
+    """A cache of `context` tokens per text, and captured passes that write after them.
 
-    The cache holds zeros, which cost as much to read as other values.
+    The cache is filled with zeros, which cost as much to read as other values.
     """
 
     def __init__(

@@ -54,7 +54,7 @@ class CapturedDraft:
         model, device = self._model, self._model.device
         base, unread = model.inbox[:1], model.inbox[1 : 1 + pending]
         logits = model.logits(unread, base, base + torch.arange(pending, device=device), 1)
-        # Compiled code wants aligned addresses: each step's slot on a row of its own.
+        # Compiled code needs aligned addresses, so each step's slot has a separate row.
         steps = torch.arange(pending, pending + self._count - 1, device=device)
         slots = (base + steps)[:, None].repeat(1, 2)
         chosen = [self._choose(logits, 0)]

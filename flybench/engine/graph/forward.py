@@ -54,7 +54,7 @@ class StaticForward:
     ) -> None:
         self._model = model
         self._vocab_size = vocab_size
-        # One split more, because a pass may be padded, and its padding lands behind the text.
+        # One more split, because a pass may be padded, and its padding is written after the text.
         self.slots = (-(-max_length // SPLIT) + 1) * SPLIT
         self._cursor = Cursor(torch.zeros(1, dtype=torch.long, device=model.device))
         # Any mask of four axes keeps transformers from building one.
@@ -90,7 +90,7 @@ class StaticForward:
         return [part for layer in layers for part in (layer.keys, layer.values)]
 
     def release(self) -> None:
-        """Release the caches by installing the smallest ones; the model's layers hold them."""
+        """Release the caches by installing the smallest ones; the model's layers refer to them."""
         install(self._model, self._cursor, SPLIT)
 
     def _run(self, model: Callable[..., Any], ids: Tensor, positions: Tensor, **more: Any) -> Any:

@@ -57,7 +57,7 @@ def static_attention(
     static: StaticLayer | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
-    """Implement transformers' attention interface over a `StaticLayer`, which holds the mask."""
+    """Implement transformers' attention interface over a `StaticLayer`, which has the mask."""
     assert static is not None, "layers are called through `Step`, which passes their cache"
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     window, cap, cursor = sliding_window or 0, softcap or 0.0, static.cursor

@@ -89,6 +89,6 @@ def _join(
     for name, part in zip(names, parts, strict=True):
         size = part.weight.shape[0]
         setattr(module, name, Part(joined, start, size))
-        # Whoever else holds the old parameter now holds a view, and its memory is free.
+        # Other references to the old parameter become views, so its memory is freed.
         part.weight.data = joined.weight.data[start : start + size]
         start += size

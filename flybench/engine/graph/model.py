@@ -25,7 +25,7 @@ PROMPT_WIDTHS = (4 * SPLIT, SPLIT)
 
 
 class GraphModel:
-    """A transformers model with a static cache of `max_length` tokens and more (batch 1).
+    """A transformers model with a static cache of at least `max_length` tokens (batch 1).
 
     `model` is rewired in place. With several `ranks`, all follow rank 0. Unless `row_invariant`, a
     single token uses faster products than several. The model is tapped at `taps`.
@@ -47,7 +47,7 @@ class GraphModel:
         self.slots = self._forward.slots
         self._taps = Taps(model, taps)
         # What a pass reads: the number of filled slots, then ids. The host's copy is written again
-        # only after a round's synchronisation, so that no copy to the device is still under way.
+        # only after a round's synchronisation, when no copy to the device is in progress.
         self.inbox = torch.zeros(1 + PROMPT_WIDTHS[0], dtype=torch.long, device=self.device)
         self._outbox = torch.zeros(1 + WIDEST, dtype=torch.long)
         if self.device.type == "cuda":
@@ -141,7 +141,7 @@ class GraphModel:
         return capture(lambda: move(self.inbox[:1] + 1, nodes), self.device)
 
     def _read_prompt(self, width: int) -> tuple[Tensor, ...]:
-        # Every rank has the prompt, and nothing needs to be sent.
+        # Every rank has the prompt, so nothing needs to be sent.
         slots = self.inbox[:1] + torch.arange(width, device=self.device)
         self._forward.read(self.inbox[None, 1 : 1 + width], self.inbox[:1], slots)
         return self._taps.latest

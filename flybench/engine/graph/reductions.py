@@ -1,11 +1,12 @@
 """Compiled reductions with the same order of additions for any number of rows.
 
-Inductor lays a reduction out by its number of rows. One that loops over a row of 1,025 to 2,048
-values takes two rows at a time where there are two; one that holds a row of fewer than 256 values
-at once is tuned for each number of rows. Both orders differ from that of a single row, and in bf16
-that can make a verified token differ from AR's. Here rows of 256 values and more are held at once,
-one to a program, and shorter ones are looped over, two to a program from two on, however many
-(torch 2.11 and 2.13, read in `torch/_inductor/runtime/triton_heuristics.py`).
+The layout of Inductor's reductions depends on the number of rows. A loop over rows of 1,025 to
+2,048 values processes two rows at a time if there are two. A reduction that loads rows of fewer
+than 256 values at once is tuned for each number of rows. In both cases the order of additions
+differs from that of a single row, so a verified token can differ from AR's in bf16. Here, rows of
+at least 256 values are loaded at once, one per program, and shorter rows are looped over, two per
+program for any number of rows above one (see `torch/_inductor/runtime/triton_heuristics.py` of
+torch 2.11 and 2.13).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class RowInvariantReductions(InductorChoices):
     def should_use_persistent_reduction(
         features: SIMDKernelFeatures, cooperative_reduction: bool
     ) -> bool:
-        """Return whether a program holds its rows at once instead of looping over them."""
+        """Return True if a program loads its rows at once instead of looping over them."""
         if features.get_reduction_hint() is not ReductionHint.INNER or cooperative_reduction:
             own = InductorChoices.should_use_persistent_reduction
             return own(features, cooperative_reduction)

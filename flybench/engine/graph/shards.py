@@ -1,4 +1,4 @@
-"""Tensor parallelism by transformers' own plan: each rank holds a part of every linear layer.
+"""Tensor parallelism with transformers' plan: each rank has a part of every linear layer.
 
 The plan names the layers that are split by columns, by rows (with summed outputs) or by columns
 with gathered outputs. A model is loaded by transformers in shards, whole, or without data; sharding
@@ -105,7 +105,7 @@ def _part(name: str, module: nn.Linear, style: str) -> nn.Module:
         part = _linear(_local(module.weight, 0), bias)
         return part if style in COLUMNS else Gathered(part)
     raise FlybenchError(
-        f"The model's tensor-parallel plan splits {name} by {style}, which is not known here: run "
+        f"The model's tensor-parallel plan splits {name} by {style}, which is not supported: run "
         "it without engine.tp."
     )
 

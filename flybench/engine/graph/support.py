@@ -16,7 +16,7 @@ def refusal(config: PretrainedConfig) -> str | None:
     """Return the reason why the graph engine cannot run this model, as the end of a sentence; None
     if it can."""
     if config.model_type not in FAMILIES:
-        return f"it serves {', '.join(FAMILIES)}, and this model is of type {config.model_type}"
+        return f"it supports {', '.join(FAMILIES)}, and this model is of type {config.model_type}"
     strange = set(getattr(config, "layer_types", None) or []) - LAYERS
     if strange:
         return f"this model has layers of type {', '.join(sorted(strange))}"

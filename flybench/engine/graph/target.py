@@ -46,7 +46,7 @@ class GraphTarget:
         own = GraphTarget(self._model, **{"tree" if tree else "chain": k})
         if sampling.greedy:
             return own, CapturedVerifier(verifier, self._model, own._views, own._tree)
-        # A draw needs fresh noise, which comes from a generator that no graph knows.
+        # A draw needs fresh noise from a generator, which cannot be captured.
         return own, verifier if self._model.ranks == 1 else SyncedVerifier(verifier)
 
     def prefill(self, ids: Sequence[int]) -> Tensor | None:
@@ -56,7 +56,7 @@ class GraphTarget:
     def score(self, root: int, draft: Draft) -> TargetView:
         self._branched = draft.branches is not None
         if self._branched:
-            assert self._tree is not None, "trees are announced when the target is prepared"
+            assert self._tree is not None, "the target was prepared for trees"
             return self._tree.score(root, draft)
         nodes = len(draft)
         width = self._width(nodes)

@@ -18,7 +18,7 @@ class Compaction:
             self._addresses = torch.tensor(addresses, device=caches[0].device)
 
     def __call__(self, first: Tensor, nodes: Tensor) -> None:
-        """Slot first [1] + nodes[i] [W] becomes slot first + i; no node is before its new place."""
+        """Move slot first [1] + nodes[i] [W] to slot first + i, which is never after it."""
         if first.device.type == "cuda":
             from flybench.engine.kernels.cuda.compact import launch
 

@@ -1,8 +1,8 @@
-"""x Wᵀ + b for a few rows: a matrix is streamed once, as fast as memory gives it.
+"""x Wᵀ + b for a few rows, which streams the matrix once at memory bandwidth.
 
-A kernel's row does not depend on the rows beside it: a token read alone and the same token read in
-a draft get the same bits. One row alone can be faster without that promise. Above `MAX_ROWS` rows,
-and for types that the kernels do not serve, cuBLAS takes over.
+A row of the output does not depend on the other rows: a token gets the same bits by itself and in a
+draft. A single row can be faster without this guarantee. cuBLAS is used above `MAX_ROWS` rows and
+for types that the kernels do not support.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def skinny_linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 @torch.library.custom_op("flybench::single_row_linear", mutates_args=())
 def single_row_linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """`linear` for one row, which no other product need agree with."""
+    """`linear` for one row, which may differ from the row of a larger product."""
     return F.linear(x, weight, bias)
 
 

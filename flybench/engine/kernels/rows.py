@@ -1,4 +1,4 @@
-"""The statistics of logit rows that verifiers ask for, in one pass over the vocabulary."""
+"""The statistics of logit rows that verifiers need, in one pass over the vocabulary."""
 
 from __future__ import annotations
 

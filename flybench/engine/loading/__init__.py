@@ -1,1 +1,1 @@
-"""From a model's name to loaded weights: sources, conversion, placement, pairing."""
+"""Loading of models: sources, conversion, placement and pairing."""

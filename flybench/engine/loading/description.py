@@ -84,8 +84,8 @@ def describe(ref: ModelRef) -> ModelInfo:
         folder = local_folder(source)
         if shares_embeddings(folder):
             raise FlybenchError(
-                f"{ref.path} is a draft that borrows its target's embeddings, and no model: set "
-                "model.draft.path to it."
+                f"{ref.path} is a draft that shares its target's embeddings, not a complete model: "
+                "set model.draft.path to it."
             )
         tokenizer = read_with(AutoTokenizer, ref, folder)
         config = read_with(AutoConfig, ref, folder)
@@ -94,7 +94,7 @@ def describe(ref: ModelRef) -> ModelInfo:
     text = config.get_text_config()
     if not getattr(text, "max_position_embeddings", None):
         raise FlybenchError(
-            f"{ref.path} is of type {text.model_type}, which names no context limit "
+            f"{ref.path} is of type {text.model_type}, which has no context limit "
             "(max_position_embeddings): choose a decoder model with attention layers."
         )
     if ref.skip_layers is not None:
@@ -163,7 +163,7 @@ def find_draft_layers(ref: ModelRef) -> DraftLayers | None:
         if getattr(ref, name) is not None:
             raise FlybenchError(
                 f"model.draft.{name}={getattr(ref, name)} is not allowed for {ref.path}, which "
-                f"borrows its target's embeddings: remove it, or set model.draft.{name}=null."
+                f"shares its target's embeddings: remove it, or set model.draft.{name}=null."
             )
     return read_layers(folder)
 
@@ -172,7 +172,7 @@ def read_with(kind: Any, ref: ModelRef, folder: Path, **options: Any) -> Any:
     """Read the object of `kind` from a folder.
 
     Raises:
-        FlybenchError: a file is missing or damaged, or the model needs code of its own.
+        FlybenchError: a file is missing or damaged, or the model needs custom code.
     """
     try:
         return kind.from_pretrained(folder, trust_remote_code=ref.trust_remote_code, **options)
@@ -180,7 +180,7 @@ def read_with(kind: Any, ref: ModelRef, folder: Path, **options: Any) -> Any:
         said = (str(error).strip() or type(error).__name__).splitlines()[0].split(". ")[0]
         remedy = "check that it is complete and in Hugging Face format"
         if "trust_remote_code" in str(error):
-            remedy = "it needs code of its own, so set trust_remote_code=true if you trust it"
+            remedy = "it needs custom code, so set trust_remote_code=true if you trust it"
         raise FlybenchError(
             f"{kind.__name__} cannot read {ref.path} ({said.rstrip(' .:')}): {remedy}."
         ) from error
@@ -198,8 +198,8 @@ def _eos_ids(
     ids = {i for i in (*listed, tokenizer.eos_token_id) if isinstance(i, int)}
     if not ids:
         raise FlybenchError(
-            f"{ref.path} names no end-of-sequence id: add eos_token_id to its "
-            "generation_config.json, otherwise every answer runs to the cap."
+            f"{ref.path} has no end-of-sequence id: add eos_token_id to its "
+            "generation_config.json, because otherwise every answer is as long as the cap."
         )
     return frozenset(ids)
 

@@ -122,7 +122,7 @@ def on_engine(
 ) -> tuple[Target, CachedModel | None]:
     """Return a target, tapped at `taps`, and a draft if there is a second model."""
     if engine.kind == "graph":
-        # Every rank has a draft model of its own, and follows rank 0 in what the target reads. No
+        # Every rank has a complete draft model, and the target reads the ids of rank 0. No
         # result depends on a draft's last bits, so it may always read one token the fastest way.
         roles = ((engine.tp, engine.row_invariant, taps), (1, False, ()))
         fast = [
@@ -166,11 +166,11 @@ def load_model(info: ModelInfo, engine: EngineConfig, sharded: bool = False) -> 
         **where,
         **loading_options(info.ref, dtype),
     )
-    # transformers fills what a file lacks with random numbers, and goes on.
+    # transformers initialises missing tensors randomly without an error.
     missing = sorted(found["missing_keys"]) + [str(key) for key in found["mismatched_keys"]]
     if missing:
         raise FlybenchError(
-            f"{info.ref.path} lacks {len(missing)} of the model's weights, {missing[0]} first: "
-            "fetch it again, or check that config.json belongs to these weights."
+            f"{info.ref.path} lacks {len(missing)} of the model's tensors, such as {missing[0]}: "
+            "download it again, or check that config.json belongs to these weights."
         )
     return shard(model.eval()) if sharded else model.eval()

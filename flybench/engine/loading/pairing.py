@@ -41,8 +41,8 @@ def shared_vocab_size(tokenizer: PreTrainedTokenizerBase, *model_sizes: int) -> 
     smallest = min(model_sizes)
     if smallest < trained:
         raise FlybenchError(
-            f"The tokenizer knows {trained} ids and a model has rows for {smallest}: the model and "
-            "its tokenizer do not belong together."
+            f"The tokenizer has {trained} ids and a model has only {smallest} rows of logits: use "
+            "a model with its own tokenizer."
         )
     return min(known, smallest)
 

@@ -68,7 +68,7 @@ def choose_engine(
         if placed(info, engine) is None:
             why = "this model is spread over the GPUs, which then take turns (device: balanced)"
         if tree and info is infos[0] and info.windowed:
-            why = "its layers see windows of the text, and there it drafts chains only"
+            why = "its layers have sliding windows, for which the graph engine supports only chains"
         if why is None:
             continue
         sentence = f"The graph engine cannot run {info.ref.path}: {why}"
@@ -82,10 +82,10 @@ def engine_label(engine: EngineConfig, infos: Sequence[Described]) -> str:
     """Return the name of the engine in reports, with the placement of the models on GPUs."""
     label = engine.kind
     if engine.tp > 1:
-        label += f", tensor parallel over {engine.tp} cards"
+        label += f", tensor parallel over {engine.tp} GPUs"
     spread = [info.ref.path for info in infos if placed(info, engine) is None]
     if spread:
-        label += f", {' and '.join(spread)} in layers over the cards, which take turns (device_map)"
+        label += f", {' and '.join(spread)} in layers over the GPUs, which take turns (device_map)"
     return label
 
 
@@ -110,7 +110,7 @@ def check_ranks(engine: EngineConfig, target: Described, draft: Described | None
     if target.quantisation is not None:
         raise FlybenchError(
             f"engine.tp={engine.tp} with {target.quantisation} weights ({target.ref.path}) is not "
-            "allowed: share a target of plain weights, or run this one in a single process."
+            "allowed: use a target that is not quantised, or run this one in a single process."
         )
     if target.key_heads % engine.tp:
         raise FlybenchError(
@@ -119,8 +119,9 @@ def check_ranks(engine: EngineConfig, target: Described, draft: Described | None
         )
     if draft is not None and draft.draft_layers is not None:
         raise FlybenchError(
-            f"engine.tp={engine.tp} with model.draft.path={draft.ref.path} is not allowed: no rank "
-            "has the whole embeddings that it borrows; set model.draft to a model of its own."
+            f"engine.tp={engine.tp} with model.draft.path={draft.ref.path} is not allowed, because "
+            "no rank has the complete embeddings that it shares: set model.draft to a complete "
+            "model."
         )
 
 
@@ -151,8 +152,7 @@ def resolve_dtype(info: Described, engine: EngineConfig) -> torch.dtype:
     else the checkpoint's.
 
     Raises:
-        FlybenchError: it would run on a processor that only imitates the type, and so more slowly
-            than fp32.
+        FlybenchError: the CPU has no instructions for the dtype, which would be slower than fp32.
     """
     chosen = info.ref.dtype if info.ref.dtype != "auto" else engine.dtype
     place = placed(info, engine)
@@ -161,8 +161,8 @@ def resolve_dtype(info: Described, engine: EngineConfig) -> torch.dtype:
         return torch.float32 if on_cpu else info.stored_dtype
     if on_cpu and not computes_natively(DTYPES[chosen]):
         raise FlybenchError(
-            f"engine.dtype={chosen} for {info.ref.path} is not allowed on this processor, which "
-            "has no instructions for it: use engine.dtype=fp32."
+            f"engine.dtype={chosen} for {info.ref.path} is not allowed on this CPU, which has no "
+            "instructions for it: use engine.dtype=fp32."
         )
     return DTYPES[chosen]
 

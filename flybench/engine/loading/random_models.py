@@ -46,7 +46,7 @@ def random_model(recipe: str) -> PreTrainedModel:
     """A model of `recipe` = ARCH[:SEED] with fp32 weights on the CPU.
 
     Raises:
-        FlybenchError: the architecture is not one of those above, or the seed is no number.
+        FlybenchError: the architecture is unknown, or the seed is not a number.
     """
     arch, _, seed = recipe.partition(":")
     arch = ALIASES.get(arch, arch)

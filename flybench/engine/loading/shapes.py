@@ -120,7 +120,7 @@ def random_weights(
         model = AutoModelForCausalLM.from_config(config, dtype=dtype)
     shard(model.eval().requires_grad_(False))
     _materialise(model, device)
-    # Its frequencies are computed when it is made, and no checkpoint holds them.
+    # Its frequencies are computed by its constructor and are not in checkpoints.
     with torch.device(device):
         model.model.rotary_emb = type(model.model.rotary_emb)(model.config)
     return model

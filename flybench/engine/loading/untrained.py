@@ -61,12 +61,12 @@ def architecture(ref: ModelRef) -> Untrained:
     It is built on one device: a target that would be spread over GPUs is put on the first.
 
     Raises:
-        FlybenchError: there is no such shape, no configuration to be found, or it is quantised.
+        FlybenchError: the shape or the configuration does not exist, or the model is quantised.
     """
     if ref.quantize is not None:
         raise FlybenchError(
-            f"quantize={ref.quantize} with weights=random is not allowed: only weights that are "
-            "read from a file are quantised."
+            f"quantize={ref.quantize} with weights=random is not allowed: remove it, because only "
+            "weights that are read from a file can be quantised."
         )
     here = replace(ref, device="auto") if ref.device == "balanced" else ref
     return Untrained(here, model_config(ref))
@@ -86,7 +86,7 @@ def fill(info: Untrained, engine: EngineConfig, sharded: bool = False) -> PreTra
         FlybenchError: the weights do not fit there.
     """
     device, dtype = placed(info, engine), resolve_dtype(info, engine)
-    assert device is not None, "an untrained model stands on one device"
+    assert device is not None, "an untrained model is on one device"
     needed = _weights(info.config) * dtype.itemsize
     if sharded:
         needed //= engine.tp
@@ -111,7 +111,7 @@ def model_config(ref: ModelRef) -> PretrainedConfig:
     """Return the configuration of the shape that `ref` names, else the model's own.
 
     Raises:
-        FlybenchError: there is no such shape, or no configuration to be found.
+        FlybenchError: the shape or the configuration does not exist.
     """
     if ref.shape:
         return shape_config(ref.shape)
@@ -120,7 +120,7 @@ def model_config(ref: ModelRef) -> PretrainedConfig:
         return random_model(source.location).config
     if source.kind != "hub":
         return read_with(AutoConfig, ref, local_folder(source))
-    try:  # the hub gives this one file alone
+    try:  # only this file is downloaded
         return read_with(AutoConfig, ref, Path(source.location), revision=source.revision)
     except FlybenchError as error:
         raise FlybenchError(

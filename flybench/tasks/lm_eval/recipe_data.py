@@ -56,7 +56,7 @@ def _files(path: Path, config: TaskConfig, wanted: list[str], asked: str) -> dic
     if path.is_file():
         if _reader(path) is None:
             raise FlybenchError(
-                f"task.path={config.path} is of no known format: use {', '.join(READERS)}."
+                f"task.path={config.path} is not of a known format: use {', '.join(READERS)}."
             )
         return {asked: path}
     places = [path, path / config.name]
@@ -69,7 +69,7 @@ def _files(path: Path, config: TaskConfig, wanted: list[str], asked: str) -> dic
     }
     if asked not in found:
         raise FlybenchError(
-            f"task.path={config.path} holds no {asked} split of {config.name}: name a file, or a "
+            f"task.path={config.path} has no {asked} split of {config.name}: use a file, or a "
             f"folder with {' and '.join(f'{split}.jsonl' for split in wanted)}."
         )
     return found

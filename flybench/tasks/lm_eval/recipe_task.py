@@ -37,8 +37,8 @@ class RecipeTask(RowTask):
         available = shots(self._task) if self._fewshot else 0
         if self._fewshot > available:
             raise FlybenchError(
-                f"task.num_fewshot={self._fewshot} is more than the {available} samples that "
-                f"{config.name} has to show: lower it, or put them into task.path= as train.jsonl."
+                f"task.num_fewshot={self._fewshot} is more than the {available} examples that "
+                f"{config.name} has: lower it, or add examples to task.path= as train.jsonl."
             )
         asked = self._task.config.generation_kwargs
         until = asked.get("until") or []
@@ -103,6 +103,6 @@ def _decoded_otherwise(config: TaskConfig, asked: Mapping[str, Any]) -> str | No
         return None
     said = ", ".join(f"{name}={value}" for name, value in sorted(apart.items()))
     return (
-        f"The recipe of {config.name} says {said}; here task.max_new_tokens="
-        f"{config.max_new_tokens} and sampling= decide, so that lm-eval's own figures can differ."
+        f"The recipe of {config.name} sets {said}; flybench uses task.max_new_tokens="
+        f"{config.max_new_tokens} and sampling= instead, so results of lm-eval can differ."
     )

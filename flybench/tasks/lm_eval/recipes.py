@@ -27,8 +27,8 @@ def load_recipe(config: TaskConfig, left_out: Collection[str] = ()) -> tuple[Any
     With settings `left_out`, none of the recipe's code is run.
 
     Raises:
-        FlybenchError: there is no such task, its data cannot be read, or it is of a kind that is
-            not measured here.
+        FlybenchError: the task does not exist, its data cannot be read, or its kind is not
+            supported.
     """
     from lm_eval.tasks import TaskManager
 
@@ -51,9 +51,11 @@ def load_recipe(config: TaskConfig, left_out: Collection[str] = ()) -> tuple[Any
                 "install them first."
             ) from error
         except Exception as error:  # lm-eval and datasets raise many kinds
-            remedy = "give its data as task.path=, or check that the hub can be reached"
+            remedy = "set task.path= to its data, or check that the hub can be reached"
             if config.path:
-                remedy = f"check that {config.path} holds what the recipe {recipe.name} reads"
+                remedy = (
+                    f"check that {config.path} has the data that the recipe {recipe.name} reads"
+                )
             raise FlybenchError(
                 f"lm-eval could not load {config.name} ({type(error).__name__}: "
                 f"{_first_line(error)}): {remedy}."
@@ -78,7 +80,7 @@ def _read(recipe: Path) -> dict[str, Any]:
 
     try:
         settings: dict[str, Any] = load_yaml(recipe, resolve_func=False)
-    except Exception as error:  # YAML's kinds, and lm-eval's for what is no recipe
+    except Exception as error:  # YAML's kinds, and lm-eval's for files that are not recipes
         raise FlybenchError(
             f"{recipe.name} is not a recipe of lm-eval ({type(error).__name__}): check the file."
         ) from error
@@ -100,7 +102,7 @@ def _recipe_file(config: TaskConfig) -> Path:
     named = [file for file in root.rglob(f"{config.name}.yaml") if file.stem == config.name]
     if len(named) == 1:
         return named[0]
-    # Few tasks are named otherwise than their files: for these the index is worth its seconds.
+    # Few tasks have another name than their file; only for these the slow index is built.
     index = _index()
     entry = index.get(config.name)
     if entry is None:
@@ -115,7 +117,7 @@ def _recipe_file(config: TaskConfig) -> Path:
         listed = [str(member) for member in members or tagged]
         raise FlybenchError(
             f"task.name={config.name} is a group of tasks in lm-eval: name one of them, such as "
-            f"{', '.join(listed[:SHOWN]) or 'those that its folder holds'}."
+            f"{', '.join(listed[:SHOWN]) or 'those in its folder'}."
         )
     return Path(entry.yaml_path)
 
@@ -132,18 +134,18 @@ def _refuse(name: str, settings: Mapping[str, Any]) -> None:
     kind = settings.get("output_type", "generate_until")
     if kind != "generate_until":
         raise FlybenchError(
-            f"task.name={name} is not allowed: it compares likelihoods ({kind}), and decoding is "
-            "measured on tasks that write an answer (generate_until)."
+            f"task.name={name} is not allowed, because it compares likelihoods ({kind}): choose a "
+            "task that generates text (generate_until)."
         )
     if settings.get("unsafe_code"):
         raise FlybenchError(
-            f"task.name={name} is not allowed: lm-eval runs the model's programs unguarded, so use "
-            "task=humaneval_instruct, humaneval or mbpp, which run them in the sandbox."
+            f"task.name={name} is not allowed, because lm-eval runs programs without a sandbox: "
+            "use task=humaneval_instruct, humaneval or mbpp."
         )
     if settings.get("repeats", 1) != 1:
         raise FlybenchError(
-            f"task.name={name} is not allowed: it wants {settings['repeats']} answers to a "
-            "question, and one is measured."
+            f"task.name={name} is not allowed, because it needs {settings['repeats']} answers per "
+            "question: choose a task with one."
         )
 
 

@@ -47,10 +47,10 @@ class LmEvalTask(RecipeTask):
         metrics = {name: float(value) for name, value in found.items() if _is_share(value)}
         correct = metrics.get(self._metric)
         if correct is None and isinstance(value := found.get(self._metric), numbers.Real):
-            # Left out, the answers that happen to lie between would stand for all.
+            # Leaving the answer out would bias the mean to those that are in range.
             raise FlybenchError(
-                f"{self._metric} gives an answer {float(value):g}, and accuracy wants a metric "
-                "from 0 to 1: set task.metric= to another, or scale it in the recipe."
+                f"{self._metric} of an answer is {float(value):g}, which is not from 0 to 1: set "
+                "task.metric= to another metric, or scale it in the recipe."
             )
         if correct is None and not reason:
             reason = f"{self._metric} is not a number from 0 to 1 for a single answer"
@@ -64,16 +64,16 @@ class LmEvalTask(RecipeTask):
         own, of_all = self._metrics()
         if not own and not of_all:
             raise FlybenchError(
-                f"task.name={self._config.name} has no metric of which more is better: add one to "
-                "the metric_list of its recipe."
+                f"task.name={self._config.name} has no metric for which higher is better: add one "
+                "to the metric_list of its recipe."
             )
         names = [f"{metric},{name}" for metric in own for name in filters]
         wanted = self._config.metric or (names[0] if names else None)
         if wanted is not None and wanted not in names:
             known = f"use one of {'; '.join(names)}" if names else "leave it out"
             raise FlybenchError(
-                f"task.metric={wanted} is not a metric of {self._config.name} that judges a single "
-                f"answer: {known}{suggestion(wanted, names)}."
+                f"task.metric={wanted} is not a metric of {self._config.name} for single answers: "
+                f"{known}{suggestion(wanted, names)}."
             )
         return wanted
 
@@ -96,9 +96,9 @@ class LmEvalTask(RecipeTask):
     def _of_all_answers(self) -> str:
         _, names = self._metrics()
         return (
-            f"{' and '.join(names)} of {self._config.name}: one figure of all answers together, so "
-            "that none is right or wrong by itself; `flybench lm-eval` computes it, method by "
-            "method, and a judge may grade the answers."
+            f"{' and '.join(names)} of {self._config.name} is computed over all answers together, "
+            "so single answers have no score; use `flybench lm-eval` to compute it per method, or "
+            "a judge to grade the answers."
         )
 
 

@@ -21,7 +21,7 @@ INSTRUCTION = (
     "\n\n```python\n{tests}\n```"
 )
 FILES = ("sanitized-mbpp.json", "mbpp/sanitized-mbpp.json")
-REMEDY = "give task.path= the file sanitized-mbpp.json."
+REMEDY = "set task.path= to the file sanitized-mbpp.json."
 TESTED = range(11, 511)
 FIELDS = {"prompt": str, "code": str, "test_list": list}
 
@@ -37,8 +37,8 @@ class MbppTask(ProgramTask):
                 entry_point(row)
             except (SyntaxError, IndexError) as error:
                 raise FlybenchError(
-                    f"MBPP's row {name} holds no function and tests in Python "
-                    f"({type(error).__name__}): mend the file, or leave the row out."
+                    f"MBPP's row {name} has no valid function and tests in Python "
+                    f"({type(error).__name__}): correct the file, or remove the row."
                 ) from error
         super().__init__(rows, config.max_new_tokens)
 

@@ -27,7 +27,7 @@ INSTRUCTION = (
     "assertion, and the description for any other input."
 )
 FILES = ("MbppPlus.jsonl", "MbppPlus.jsonl.gz", "mbpp_plus/MbppPlus.jsonl")
-REMEDY = "give task.path= the file MbppPlus.jsonl of EvalPlus' releases."
+REMEDY = "set task.path= to the file MbppPlus.jsonl of EvalPlus' releases."
 FIELDS = {"prompt": str, "entry_point": str, "canonical_solution": str, "inputs": str}
 
 
@@ -64,7 +64,7 @@ def _each(convert: Callable[[Any], dict[str, Any]], rows: Rows) -> Rows:
         except (KeyError, TypeError, ValueError, IndexError, SyntaxError, AttributeError) as error:
             raise FlybenchError(
                 f"row {number} of the task's data is not a problem of MBPP+ "
-                f"({type(error).__name__}: {error}): mend the file."
+                f"({type(error).__name__}: {error}): correct the file."
             ) from error
     return found
 
@@ -75,7 +75,7 @@ def _of_evalplus(row: dict[str, Any]) -> dict[str, Any]:
     inputs = as_python(str(row["task_id"]), [*row["base_input"], *row["plus_input"]])
     problem = row["prompt"].strip().strip("\"'").strip()
     if row["entry_point"] not in problem:
-        raise ValueError("its prompt names no function, as those of EvalPlus' first versions")
+        raise ValueError("its prompt names no function, as in EvalPlus' first versions")
     return kept | {"prompt": problem, "inputs": repr(inputs)}
 
 

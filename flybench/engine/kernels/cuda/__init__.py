@@ -1,1 +1,1 @@
-"""Triton versions of the operations, imported only where CUDA is."""
+"""Triton versions of the operations, imported only on CUDA."""

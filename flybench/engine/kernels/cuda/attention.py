@@ -1,11 +1,11 @@
 """The Triton kernels behind `attend`: partial attention over splits of the cache, then a merge.
 
-The new keys and values come from where the layer computed them, and the first tile of each head
-writes them to the cache, so that no program waits for another.
+The new keys and values are read from the layer's output, and the first tile of each head writes
+them to the cache, so no program waits for another.
 
-A split past the live length costs one load. Rows come in tiles of 16, and splits are as long as the
-cache alone decides, so that a row's result never depends on what else is in the pass. Passes that
-read a prompt have rows enough to keep the GPU busy: tiles of 64, and the whole cache as one split.
+A split past the live length costs one load. Tiles have 16 rows, and the length of splits depends
+only on the cache, so the result of a row does not depend on other rows of the pass. Passes over a
+prompt have enough rows to keep the GPU busy: they use tiles of 64, and one split for the cache.
 """
 
 from __future__ import annotations

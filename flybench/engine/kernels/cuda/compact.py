@@ -1,4 +1,4 @@
-"""The Triton kernel behind `Compaction`: one program a head of one layer's keys or values."""
+"""The Triton kernel behind `Compaction`: one program per head of a layer's keys or values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Triton kernels behind `linear`: one program a block of output columns."""
+"""The Triton kernels behind `linear`: one program per block of output columns."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Tiling(NamedTuple):
 
 
 def tiling(n: int, k: int, rows: int) -> Tiling:
-    """The fastest of a few on an H100, by shape: short sums want short steps."""
+    """The fastest of a few choices on an H100 by shape; short sums need short steps."""
     if rows > ROW_TILE:
         return Tiling(32, 128, 3)
     if k <= 2048 < n:

@@ -1,4 +1,4 @@
-"""The Triton kernels behind `row_statistics`: chunks of the vocabulary, then a merge a row."""
+"""The Triton kernels behind `row_statistics`: chunks of the vocabulary, then a merge per row."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _merge(
     indices = tl.load(part + 3, mask=here, other=0.0).to(tl.int32)
     masses = tl.load(part + 4, mask=here, other=0.0)
     moments = tl.load(part + 5, mask=here, other=0.0)
-    # NaN wins no comparison: it is looked for, and spoils every figure of its row.
+    # Comparisons with NaN are false, so it is checked for, and makes all statistics of its row NaN.
     broken = tl.sum((masses != masses).to(tl.int32), 0) > 0
     first = tl.max(firsts, 0)
     winner = tl.min(tl.where(firsts == first, chunk, MANY), 0)
@@ -87,7 +87,7 @@ def _merge(
 
 
 def launch(logits: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """`row_statistics` on CUDA; at least three words."""
+    """`row_statistics` on CUDA, for V ≥ 3."""
     rows, vocab = logits.shape
     chunks = triton.cdiv(vocab, CHUNK)
 

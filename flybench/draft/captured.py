@@ -1,4 +1,4 @@
-"""A pass over pairs of a token and a feature, recorded once; it reads them where they are put."""
+"""Captured passes of an EAGLE-3 head over pairs of a token and a feature."""
 
 from __future__ import annotations
 
@@ -14,26 +14,30 @@ from flybench.engine.eagle3.model import HeadModel
 from flybench.engine.graph.capture import capture
 
 T = TypeVar("T")
-Found = TypeVar("Found", covariant=True)
+Result = TypeVar("Result", covariant=True)
 
 
-class OverPairs(Protocol[Found]):
-    """Reads `ids` [P] and `taps` [P, 3 · H_t] behind `base` [1] others; `count` [1] of them count,
-    and all lies in the first `live` slots."""
+class PairPass(Protocol[Result]):
+    """A pass over `ids` [P] and `taps` [P, 3 · H_t] after `base` [1] cached pairs.
+
+    The first `count` [1] pairs are valid. Only the first `live` cache slots are used.
+    """
 
     def __call__(
         self, ids: Tensor, taps: Tensor, base: Tensor, count: Tensor, live: int
-    ) -> Found: ...
+    ) -> Result: ...
 
 
-class Recorded(Generic[T]):
-    """`work` on up to `pairs` pairs. What is there beside those that count lands behind them, where
-    nothing reads it."""
+class CapturedPass(Generic[T]):
+    """A pass `work` over up to `pairs` pairs, captured once and replayed with new inputs.
 
-    def __init__(self, model: HeadModel, pairs: int, work: OverPairs[T]) -> None:
+    Padding is written to the cache after the valid pairs, where it is not read.
+    """
+
+    def __init__(self, model: HeadModel, pairs: int, work: PairPass[T]) -> None:
         weight = model.head.fc.weight
         self._device = model.device
-        # base, count, ids: one copy to the device brings them all.
+        # base, count and ids, in one copy to the device
         self._numbers = torch.zeros(2 + pairs, dtype=torch.long, device=model.device)
         self._numbers[1] = 1
         self._taps = weight.new_zeros(pairs, 3 * model.head.config.target_hidden_size)
