@@ -655,5 +655,5 @@ def test_loose_tokens_have_their_place_in_the_answer(arch: str, prompt_ids: list
     with torch.inference_mode():
         favourites = toys.model(arch)(text).logits[0].argmax(-1)
     for token in found.loose_tokens:
-        before = len(prompt_ids) + token.place - 1
-        assert token.statistics.top1 == favourites[before] != found.ids[token.place]
+        before = len(prompt_ids) + token.index - 1
+        assert token.statistics.top1 == favourites[before] != found.ids[token.index]

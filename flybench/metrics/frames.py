@@ -120,10 +120,15 @@ def _rounds(records: list[Record]) -> pd.DataFrame:
 
 
 def _finished(folder: RunFolder, method: str) -> list[Record]:
+    """Return the method's records of the samples that no method of the run failed on.
+
+    A sample that one method failed on is left out of every row, because the methods would
+    otherwise be measured on different samples.
+    """
+    records = folder.records().values()
+    failed = {record.sample_id for record in records if record.error is not None}
     return [
-        record
-        for record in folder.records().values()
-        if record.method == method and record.error is None
+        record for record in records if record.method == method and record.sample_id not in failed
     ]
 
 

@@ -35,7 +35,7 @@ def accuracy(run: Run, arm: Arm) -> VerdictBadge:
             f" Of the {arm.holm.tests} tests of this report one can look like that by chance: "
             "corrected for them, a loss is not shown."
         )
-    if row.exact_match_rate == 1:  # needs no statistics
+    if row.exact_match_rate == 1 and not row.n_error:  # needs no statistics
         return VerdictBadge(
             "good", "same answers", f"Every answer is AR's own, token for token. {text}"
         )

@@ -41,8 +41,20 @@ def conclusion(group: Group) -> Conclusion:
         first = f"Nothing is settled yet: {count(n, 'paired sample')} are too few."
     else:
         first = _none(arms, faster)
+    if failed := _failed(group):
+        first = f"{failed} {first}"
     others = " ".join(_others(group, [arm for arm in arms if arm is not best], best))
     return Conclusion(group.key, group.title, kind, first, others)
+
+
+def _failed(group: Group) -> str:
+    """Name the samples that failed, which no row counts; empty if none did."""
+    lost = [
+        f"{count(arm.row.n_error, 'sample')} under {group.names[arm]}"
+        for arm in group.arms
+        if arm.row.n_error
+    ]
+    return f"Failed, and left out for every method: {', '.join(lost)}." if lost else ""
 
 
 def _none(arms: Sequence[Arm], faster: Sequence[Arm]) -> str:
@@ -89,7 +101,8 @@ def _refuted(arm: Arm) -> bool:
 
 
 def _safe(arm: Arm) -> bool:
-    return arm.row.retention_verdict == "kept" or arm.row.exact_match_rate == 1
+    same = arm.row.exact_match_rate == 1 and not arm.row.n_error
+    return arm.row.retention_verdict == "kept" or same
 
 
 def _why(arm: Arm) -> str:

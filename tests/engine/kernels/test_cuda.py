@@ -15,7 +15,7 @@ CHECKS = r"""
 import math
 import torch
 import torch.nn.functional as F
-from flybench.core import RowStatistics
+from flybench.core.drafts import RowStatistics
 from flybench.engine.kernels.attention import attend
 from flybench.engine.kernels.cuda import attention, compact, linear, rows
 

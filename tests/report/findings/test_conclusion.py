@@ -75,3 +75,19 @@ def test_few_samples_settle_nothing(tmp_path: Path) -> None:
 
 def test_ar_alone(tmp_path: Path) -> None:
     assert concluded(run(tmp_path, "ar")).first == "There is no method to compare with AR."
+
+
+def test_failures_are_named_first_and_praise_waits(tmp_path: Path) -> None:
+    folder = alike(run(tmp_path, "spd", speed=1.5))
+    found = folder.records()
+    folder.records_file.unlink()
+    (failing, *_) = {sample for sample, _ in found}
+    for (sample, method), record in found.items():
+        broken = sample == failing and method == "spd"
+        folder.append(structs.replace(record, turns=[], error="broken") if broken else record)
+    ar, spd = load([folder])[0].arms
+    assert (ar.row.n, spd.row.n, spd.row.n_error) == (39, 39, 1)
+    said = concluded(folder)
+    assert said.first.startswith("Failed, and left out for every method: 1 sample under spd.")
+    assert "Use spd" not in said.first
+    assert "token for token" not in said.first
