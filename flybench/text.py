@@ -1,4 +1,4 @@
-"""Numbers as text, and text made safe: nothing from a model or data set reaches a page raw."""
+"""Format numbers as text, and escape text from models and data sets for pages and terminals."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ NBSP = "\u00a0"
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
-class _Spelled(dict[int, str]):
-    """Every character's visible form, each looked up once."""
+class _VisibleForms(dict[int, str]):
+    """Visible form of each character by code point, computed once per character."""
 
     def __missing__(self, point: int) -> str:
         char = chr(point)
@@ -27,37 +27,37 @@ class _Spelled(dict[int, str]):
         return self[point]
 
 
-_SPELLED = _Spelled()
+_VISIBLE = _VisibleForms()
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~#$!]")
 
 
 def number(value: Any, digits: int = 2, scale: float = 1.0) -> str:
-    """`value * scale` with `digits` decimals; a dash for None and for what is no number."""
+    """Format `value * scale` with `digits` decimals; None, NaN and infinity become a dash."""
     if value is None or not math.isfinite(value):
         return NONE
     return f"{value * scale:,.{digits}f}"
 
 
 def percent(share: float | None) -> str:
-    """A share as ``99.0 %``, held together by a no-break space."""
+    """Format a share as ``99.0 %``, with a no-break space."""
     text = number(share, 1, 100)
     return text if text == NONE else f"{text}{NBSP}%"
 
 
 def aligned(table: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Rows of text in columns, the first `left` of them flush left."""
+    """Align rows of text in columns; the first `left` columns are left-aligned."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            cell.ljust(width) if index < left else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in table
     )
 
 
 def interval(pair: Sequence[float] | None, digits: int = 2, scale: float = 1.0) -> str:
-    """``[low, high]`` held together by a no-break space, empty for None."""
+    """Format an interval as ``[low, high]``, with a no-break space; empty for None."""
     if pair is None:
         return ""
     low, high = (number(end, digits, scale) for end in pair)
@@ -65,27 +65,27 @@ def interval(pair: Sequence[float] | None, digits: int = 2, scale: float = 1.0) 
 
 
 def visible(value: Any) -> Any:
-    """Text with control and bidirectional characters spelled out, so that none acts on the page.
+    """Replace control and bidirectional characters by their code points, as ``⟨U+202E⟩``.
 
-    Newlines and tabs stay. What is not text, or is safe markup already, is returned as it is.
+    Newlines and tabs stay. Values that are not text, and safe markup, are returned unchanged.
     """
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
-    return value.translate(_SPELLED)
+    return value.translate(_VISIBLE)
 
 
 def shorten(text: str, length: int = 80) -> str:
-    """The first `length` characters, with an ellipsis if there are more."""
+    """Cut text to `length` characters, the last of them an ellipsis if anything was cut."""
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def one_line(text: str, length: int = 60) -> str:
-    """A name that fits in a figure and acts on nothing there."""
+    """Return text as one visible line of at most `length` characters, for labels in figures."""
     return shorten(str(visible(text)).replace("\n", " "), length)
 
 
 def markdown(value: Any) -> Any:
-    """Text as one line of markdown that shows exactly that text, in a table's cell too."""
+    """Escape text to one line of markdown that renders as that text, in a table cell too."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     line = re.sub(r"\s*\n\s*", " ⏎ ", visible(value)).replace("\t", " ")
@@ -93,6 +93,6 @@ def markdown(value: Any) -> Any:
 
 
 def preformatted(value: str) -> Markup:
-    """Text as a block of markdown; unlike a fence, no content can end it early."""
+    """Return text as a preformatted markdown block; unlike a fence, no content can end it early."""
     # An entity, since GitHub's filters look at backticks even in HTML blocks.
     return Markup(f"<pre>{html.escape(visible(value)).replace('`', '&#96;')}</pre>")

@@ -12,13 +12,13 @@ from flybench.config import BASELINES
 from flybench.config.checks import MANY
 from flybench.metrics.results import baseline_of, results
 from flybench.metrics.stats import Pairs, samples_needed
-from flybench.metrics.suppression import FEWEST_SETTLING, POWER, SURER_POWER
+from flybench.metrics.suppression import HIGH_POWER, MIN_VERDICT_SAMPLES, POWER
 from flybench.records.folder import RunFolder
 
 log = logging.getLogger(__name__)
 
 MARGINS = (0.005, 0.01, 0.02, 0.05)
-POWERS = (POWER, SURER_POWER)
+POWERS = (POWER, HIGH_POWER)
 
 
 def power(folders: Sequence[RunFolder], margins: Sequence[float]) -> int:
@@ -64,7 +64,7 @@ def _lines(name: str, pairs: Pairs, margins: Sequence[float]) -> Iterator[str]:
         counts = (samples_needed(pairs, margin, power) for power in POWERS)
         yield f"  {f'{margin:.4g}':>8}" + "".join(f"{_count(count):>16}" for count in counts)
     yield "  samples needed for the verdict `kept`, if the method is as accurate as AR"
-    if sum(pairs) < FEWEST_SETTLING:
+    if sum(pairs) < MIN_VERDICT_SAMPLES:
         yield "  With so few pairs the rate of disagreement is uncertain: the numbers are rough."
 
 

@@ -1,1 +1,1 @@
-"""From records to figures: tables of samples, statistics, paired estimates, summaries."""
+"""Metrics computed from records: sample tables, statistics, paired estimates and summaries."""

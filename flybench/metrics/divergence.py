@@ -1,7 +1,4 @@
-"""The first difference of an answer from AR's, whether a near tie explains it, and loops.
-
-A model that cannot end goes round in a loop.
-"""
+"""Divergence of answers from AR's, near ties that explain it, and repetition loops."""
 
 from __future__ import annotations
 
@@ -14,64 +11,65 @@ import pandas as pd
 
 from flybench.metrics.paired import joined
 
-# A top-2 gap below this is a tie that another order of additions can flip (logits, bf16 noise).
+# In logits: a top-2 gap below this is a near tie that a different summation order can flip (bf16).
 TIE_MARGIN = 0.125
-LONGEST = 64  # tokens of the n-gram that repeats: up to a few sentences
-COPIES = 4
-SHORTEST = 24  # tokens of a loop
+MAX_NGRAM = 64  # tokens of the repeated n-gram: up to a few sentences
+MIN_COPIES = 4
+MIN_LOOP = 24  # tokens
 DIVERGENCE = ("exact_match_rate", "first_divergence_median", "tie_flips")
 
 
 def first_divergence(ours: list[int], theirs: list[int]) -> int | None:
-    """Index of the first differing token, None for equal answers."""
+    """Return the index of the first differing token; None for equal answers."""
     if ours == theirs:
         return None
     pairs = enumerate(zip(ours, theirs, strict=False))
     return next((i for i, (a, b) in pairs if a != b), min(len(ours), len(theirs)))
 
 
-def partings(baseline: pd.DataFrame, samples: pd.DataFrame) -> pd.DataFrame:
-    """First divergences of the samples that both finished, by sample id.
+def first_divergences(baseline: pd.DataFrame, samples: pd.DataFrame) -> pd.DataFrame:
+    """Return the first divergence of every sample that both finished, by sample id.
 
-    `place` is the index of the first token that differs (0 = the first, NaN for equal answers),
-    `margin` AR's own top-2 logit gap there, infinite where AR had ended, and `tie` whether that gap
-    is a near tie and no loose rule kept the other token; else the difference is a real one.
+    `diverged_at` is the index of the first differing token (0-based, NaN for equal answers).
+    `margin` is AR's top-2 logit gap at that index, infinite if AR's answer had ended. `tie` is True
+    if that gap is a near tie and the method's token is not a loose one.
     """
     pairs = joined(baseline[["ids", "margins"]], samples[["ids", "loose_indices"]])
-    places = [first_divergence(a, b) for a, b in zip(pairs["ids_ar"], pairs["ids"], strict=True)]
+    indices = [first_divergence(a, b) for a, b in zip(pairs["ids_ar"], pairs["ids"], strict=True)]
     margins = [
-        math.nan if place is None else own[place] if place < len(own) else math.inf
-        for place, own in zip(places, pairs["margins"], strict=True)
+        math.nan if index is None else own[index] if index < len(own) else math.inf
+        for index, own in zip(indices, pairs["margins"], strict=True)
     ]
-    found = pd.DataFrame({"place": places, "margin": margins}, index=pairs.index, dtype=float)
-    kept = zip(places, pairs["loose_indices"], strict=True)
-    exact = pd.Series([place not in loose for place, loose in kept], pairs.index, dtype=bool)
-    return found.assign(tie=(found["margin"] < TIE_MARGIN) & exact)
+    table = pd.DataFrame(
+        {"diverged_at": indices, "margin": margins}, index=pairs.index, dtype=float
+    )
+    with_loose = zip(indices, pairs["loose_indices"], strict=True)
+    exact = pd.Series([index not in loose for index, loose in with_loose], pairs.index, dtype=bool)
+    return table.assign(tie=(table["margin"] < TIE_MARGIN) & exact)
 
 
 def divergence(baseline: pd.DataFrame, samples: pd.DataFrame) -> dict[str, Any]:
-    """How often the ids equal AR's, where they part, and how many part at a near tie."""
-    found = partings(baseline, samples)
-    if not len(found):
+    """Return the share of answers equal to AR's, the median divergence, and the near ties."""
+    first = first_divergences(baseline, samples)
+    if not len(first):
         return dict.fromkeys(DIVERGENCE)
-    parted = found["place"].dropna()
-    median = parted.median() if len(parted) else None
-    values = (found["place"].isna().mean(), median, found["tie"].sum())
+    diverged = first["diverged_at"].dropna()
+    median = diverged.median() if len(diverged) else None
+    values = (first["diverged_at"].isna().mean(), median, first["tie"].sum())
     return dict(zip(DIVERGENCE, values, strict=True))
 
 
 def looped(ids: Sequence[int]) -> int:
-    """Tokens of `ids` that lie in loops.
+    """Count the tokens of `ids` that are part of a loop.
 
-    A loop is a stretch in which one n-gram (n ≤ 64) follows itself back to back, in at least four
-    copies and over at least 24 tokens; its last copy may be cut off. Rows of a table, verses or a
-    short run of zeros repeat less often, or change a token each time; an answer that is stuck goes
-    on to the cap.
+    A loop is at least four consecutive copies of one n-gram (n ≤ 64) over at least 24 tokens; the
+    last copy may be cut off. Table rows, verses and short runs of zeros repeat less often or change
+    a token each time, whereas a stuck answer repeats up to the length cap.
     """
     text = np.asarray(ids)
     inside = np.zeros(len(text), dtype=bool)
-    for size in range(1, min(LONGEST, len(text) // COPIES) + 1):
-        equal, least = text[size:] == text[:-size], max(COPIES * size, SHORTEST)
+    for size in range(1, min(MAX_NGRAM, len(text) // MIN_COPIES) + 1):
+        equal, least = text[size:] == text[:-size], max(MIN_COPIES * size, MIN_LOOP)
         if np.count_nonzero(equal) < least - size:
             continue
         same = np.concatenate(([False], equal, [False]))

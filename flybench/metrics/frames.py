@@ -1,6 +1,6 @@
-"""A run's records and scores as pandas tables: one row a sample, one a round, or one a card.
+"""Pandas tables of a run's records and scores, with one row per sample, round or GPU.
 
-Everything that a summary, a table or a figure shows starts from these three.
+Summaries, report tables and figures are all computed from these three.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SAMPLE_COLUMNS = {
     "margins": "object",
     "loose_tokens": "object",
     "loose_indices": "object",
-    "before_fact": "object",
+    "before_extracted": "object",
 }
 
 
@@ -58,22 +58,25 @@ ROUND = Round.__struct_fields__
 
 
 def sample_frame(folder: RunFolder, method: str) -> pd.DataFrame:
-    """The table of `_sample_frame`, worked out once by a folder that remembers."""
+    """Return the table of `_sample_frame`, cached by the folder."""
     frame: pd.DataFrame = folder.cached(("samples", method), lambda: _sample_frame(folder, method))
     return frame
 
 
 def _sample_frame(folder: RunFolder, method: str) -> pd.DataFrame:
-    """Finished samples of `method`, indexed by sample id; failed ones are left out.
+    """Return the finished samples of `method`, indexed by sample id.
 
-    Turns of one conversation are added up; `ids`, `margins` and `loose_tokens` (each a
-    `ClassifiedToken`, indexed within its turn) run through all of them, and so do `loose_indices`,
-    indices into `ids`; `looped` counts the tokens in loops; `ttft_s` is the first turn's; `cached`
-    adds up the tokens in the target's cache over rounds; `correct` is NaN where nothing judges the
-    sample, `energy_j` and `throttled` (0 or 1) where no GPU reports them; `before_fact` has the
-    loose tokens before the end of what the scorer read out of the last turn, or all of them where
-    that is not found in it. Where a model `graded` the sample, `correct` is a share of the best
-    grade, and `pairwise` 1, 0.5 or 0: better than AR's answer, as good, or worse.
+    Counts and times are summed over the turns of a conversation. Columns that need explaining:
+
+    - `ids`, `margins`, `loose_tokens`: concatenated over turns; a loose token is a
+      `ClassifiedToken` whose index is within its turn. `loose_indices` are indices into `ids`.
+    - `looped`: tokens in loops. `cached`: tokens in the target's cache, summed over rounds.
+    - `ttft_s`: of the first turn.
+    - `correct`: NaN if the sample was not judged; the grade divided by the best one if `graded`.
+    - `pairwise`: for graded samples, 1, 0.5 or 0 for better than AR's answer, as good, or worse.
+    - `energy_j`, `throttled` (0 or 1): NaN if no GPU reports them.
+    - `before_extracted`: loose tokens before the end of the text that the scorer extracted from the
+      last turn, or all of them if that text does not occur in it.
     """
     records, scores = _finished(folder, method), folder.scores()
     scored = [scores.get((record.sample_id, method)) for record in records]
@@ -91,7 +94,7 @@ def _samples(records: list[Record], scored: list[Score | None]) -> pd.DataFrame:
 
 
 def round_frame(folder: RunFolder, method: str) -> pd.DataFrame:
-    """Every round of the finished samples of `method`, in order, with its sample id and turn."""
+    """Return all rounds of the finished samples of `method`, with sample id and turn."""
     frame: pd.DataFrame = folder.cached(
         ("rounds", method), lambda: _rounds(_finished(folder, method))
     )
@@ -114,7 +117,7 @@ def _rounds(records: list[Record]) -> pd.DataFrame:
         "turn": np.repeat([number for _, number, _ in turns], lengths),
         "round": np.concatenate([np.arange(length) for length in lengths]),
     }
-    # In one go: there may be millions.
+    # One pass over all fields, as there may be millions of rounds.
     parts = zip(*map(attrgetter(*ROUND), rounds), strict=True)
     return pd.DataFrame({**numbers, **dict(zip(ROUND, parts, strict=True))})
 
@@ -133,7 +136,7 @@ def _finished(folder: RunFolder, method: str) -> list[Record]:
 
 
 def gpu_frame(folder: RunFolder, method: str) -> pd.DataFrame:
-    """Every card's state at the end of every finished sample of `method`; empty without cards."""
+    """Return each GPU's state at the end of every finished sample of `method`."""
     rows = [
         {"sample_id": record.sample_id, **msgspec.structs.asdict(gpu)}
         for record in _finished(folder, method)
@@ -144,7 +147,7 @@ def gpu_frame(folder: RunFolder, method: str) -> pd.DataFrame:
 
 
 def methods_of(folder: RunFolder) -> list[str]:
-    """Methods with records in the folder, AR and its second turn first."""
+    """Return the methods with records in the folder, AR and its repeat first."""
     names = {method for _, method in folder.records()}
     return [name for name in BASELINES if name in names] + sorted(names - {*BASELINES})
 
@@ -177,12 +180,12 @@ def _sample(record: Record, score: Score | None) -> dict[str, Any]:
         "margins": [margin for turn in turns for margin in turn.margins],
         "loose_tokens": [each for turn in turns for each in classified(turn)],
         "loose_indices": _loose_indices(turns),
-        "before_fact": _before_fact(turns, score),
+        "before_extracted": _before_extracted(turns, score),
     }
 
 
 def _loose_indices(turns: list[Generation]) -> list[int]:
-    """Where the loose tokens stand in the ids of all turns."""
+    """Indices of the loose tokens in the concatenated ids of all turns."""
     before = accumulate((len(turn.ids) for turn in turns), initial=0)
     return [
         start + token.index
@@ -192,15 +195,15 @@ def _loose_indices(turns: list[Generation]) -> list[int]:
 
 
 def classified(turn: Generation) -> list[ClassifiedToken]:
-    """The loose tokens of an answer with their classes."""
+    """Return the loose tokens of an answer with their classes."""
     return [ClassifiedToken(token, turn.token_class(token)) for token in turn.loose_tokens]
 
 
-def _before_fact(turns: list[Generation], score: Score | None) -> list[ClassifiedToken]:
+def _before_extracted(turns: list[Generation], score: Score | None) -> list[ClassifiedToken]:
     *earlier, last = turns
-    read = score.extracted if score else None
-    place = last.text.rfind(read) if read else -1
-    end = place + len(read) if read and place >= 0 else len(last.text)
+    extracted = score.extracted if score else None
+    start = last.text.rfind(extracted) if extracted else -1
+    end = start + len(extracted) if extracted and start >= 0 else len(last.text)
     before = [
         each for each in classified(last) if each.token.start is None or each.token.start < end
     ]
@@ -208,7 +211,7 @@ def _before_fact(turns: list[Generation], score: Score | None) -> list[Classifie
 
 
 def _cached(turn: Generation) -> int:
-    """Committed tokens but the last one, as every round of a turn found them, added up."""
+    """Sum over rounds of the tokens in the cache: all committed tokens but the last."""
     before = accumulate((round_.emitted for round_ in turn.rounds[:-1]), initial=0)
     return sum(turn.prompt_tokens - 1 + emitted for emitted in before) if turn.rounds else 0
 

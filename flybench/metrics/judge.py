@@ -1,4 +1,4 @@
-"""Figures of a judging model: how its comparisons came out, what it could not say, what it took."""
+"""Metrics from a judge model: outcomes of its comparisons, unreadable replies, tokens and cost."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ JUDGED = (
 
 
 def judged(folder: RunFolder, method: str) -> dict[str, Any]:
-    """Figures of the judgements that a method's scores are made of; None where there are none."""
+    """Return metrics of the judgements behind a method's scores; None without judgements."""
     scores = [score for (_, name), score in folder.scores().items() if name == method]
     keys = {key for score in scores for key in score.judgements}
     if not keys:
         return dict.fromkeys(JUDGED)
-    known = folder.judgements()
-    own = [known[key] for key in sorted(keys) if key in known]
+    judgements = folder.judgements()
+    own = [judgements[key] for key in sorted(keys) if key in judgements]
     failed = sum(judgement.error is not None for judgement in own)
     unread = sum(judgement.verdict is None for judgement in own) - failed
     return _compared(scores) | {
@@ -53,6 +53,6 @@ def _compared(scores: Sequence[Score]) -> dict[str, Any]:
 
 
 def _total(judgements: Sequence[Judgement], name: str) -> float | None:
-    """A sum over calls that came back; None where one of them does not tell."""
+    """Sum over successful calls; None if one of them lacks the value."""
     values = [getattr(each, name) for each in judgements if each.error is None]
     return None if None in values else sum(values)

@@ -1,4 +1,4 @@
-"""What a loose rule let through: tokens by class, and how the target thought of them."""
+"""Loose tokens by class, with the target's statistics on them and the pairs that flipped."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from flybench.metrics.frames import ClassifiedToken
 from flybench.metrics.paired import joined
 from flybench.metrics.rows import FlipCounts
 
-OPENING = 8  # tokens of an answer that decide its form
-IMPROBABLE = 0.2  # of the favourite's probability
+OPENING = 8  # first tokens of an answer, which decide its form
+IMPROBABLE = 0.2  # of the target's top-1 probability
 AUDIT = (
     *("loose_classes", "loose_improbable", "loose_opening", "loose_flips"),
     "loose_harmful",
@@ -21,9 +21,9 @@ AUDIT = (
 
 
 def audit(samples: pd.DataFrame, baseline: pd.DataFrame) -> dict[str, Any]:
-    """Figures of a method's finished samples; None where its records say nothing of loose tokens.
+    """Return metrics of a method's loose tokens; None if its records lack them.
 
-    `samples` and `baseline` are those of `flybench.metrics.frames.sample_frame`.
+    `samples` and `baseline` are tables of `flybench.metrics.frames.sample_frame`.
     """
     tokens: list[ClassifiedToken] = [each for row in samples["loose_tokens"] for each in row]
     if len(tokens) != samples["loose"].sum():
@@ -42,10 +42,10 @@ def audit(samples: pd.DataFrame, baseline: pd.DataFrame) -> dict[str, Any]:
 
 
 def _flips(samples: pd.DataFrame, baseline: pd.DataFrame) -> dict[str, Any]:
-    """Judged pairs that were lost, and that were won, in an answer with loose tokens; and how many
-    of these tokens precede the fact that came out wrong.
+    """Count lost and won pairs whose answer has loose tokens, and the loose tokens before an
+    extracted answer that was lost.
 
-    None where nothing judged them, or grades did, which are no right or wrong.
+    None without judged pairs, and for grades, which are not right or wrong.
     """
     pairs = joined(baseline, samples).dropna(subset=["correct", "correct_ar"])
     if not len(pairs) or pairs["graded"].any():
@@ -55,5 +55,5 @@ def _flips(samples: pd.DataFrame, baseline: pd.DataFrame) -> dict[str, Any]:
         "loose_flips": FlipCounts(
             lost=int((loose & (change < 0)).sum()), won=int((loose & (change > 0)).sum())
         ),
-        "loose_harmful": sum(map(len, pairs["before_fact"][change < 0])),
+        "loose_harmful": sum(map(len, pairs["before_extracted"][change < 0])),
     }

@@ -1,4 +1,4 @@
-"""One method of one run: its samples, rounds and figures, each worked out when it is asked for."""
+"""Results of one method in one run: samples, rounds and summary, computed lazily."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from flybench.records.folder import RunFolder
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MethodResult:
-    """What a run's folder holds of `method`; of these samples where `only` names some."""
+    """Results of `method` in a run folder, restricted to the sample ids in `only` if given."""
 
     folder: CachedFolder
     method: str
@@ -29,23 +29,23 @@ class MethodResult:
 
     @cached_property
     def samples(self) -> pd.DataFrame:
-        """Finished samples, as `sample_frame` has them."""
+        """Finished samples, as returned by `sample_frame`."""
         frame = sample_frame(self.folder, self.method)
         return frame if self.only is None else frame[frame.index.isin(self.only)]
 
     @cached_property
     def rounds(self) -> pd.DataFrame:
-        """Rounds of every finished sample, as `round_frame` has them."""
+        """Rounds of all finished samples, as returned by `round_frame`."""
         return round_frame(self.folder, self.method)
 
     @cached_property
     def gpu_states(self) -> pd.DataFrame:
-        """The state of every GPU at the end of every finished sample; empty without GPUs."""
+        """State of every GPU at the end of each finished sample; empty without GPUs."""
         return gpu_frame(self.folder, self.method)
 
     @cached_property
     def row(self) -> MethodSummary:
-        """The figures over all samples."""
+        """Summary over all samples."""
         return method_summary(self.folder, self.method)
 
     @property
@@ -56,20 +56,20 @@ class MethodResult:
 
     @property
     def graded(self) -> bool:
-        """Whether a model graded its answers, instead of a rule that knows right from wrong."""
+        """True if a judge model graded the answers instead of a rule scoring right or wrong."""
         return self.row.judge is not None
 
     def over(self, baseline: MethodResult, level: float = LEVEL) -> Paired:
-        """This method beside a `baseline`, on the samples that both finished."""
+        """Pair this method with a `baseline` on the samples that both finished."""
         return Paired(baseline.samples, self.samples, level)
 
 
 def baseline_of(folder: CachedFolder, only: Collection[str] | None = None) -> MethodResult:
-    """AR's result in a run; without samples if AR did not run."""
+    """Return AR's result in a run; it has no samples if AR did not run."""
     return MethodResult(folder=folder, method=BASELINE, only=only)
 
 
 def results(folder: RunFolder) -> list[MethodResult]:
-    """Every method of a run, AR and its second turn first."""
-    known = CachedFolder.of(folder)
-    return [MethodResult(folder=known, method=method) for method in methods_of(known)]
+    """Return the result of every method of a run, AR and its repeat first."""
+    cached = CachedFolder.of(folder)
+    return [MethodResult(folder=cached, method=method) for method in methods_of(cached)]

@@ -1,7 +1,8 @@
-"""What a round costs in steps of the target, how near a step is to its limit, and its energy.
+"""Cost of a round in target steps, bandwidth utilisation of a step, and energy per token.
 
-A step is one pass of the target over one token, t1 seconds. A method's round takes γ·c + v + o of
-them, AR's takes 1 + o_ar, so that the method's speed-up is τ · (1 + o_ar) / (γ·c + v + o).
+A step is one forward pass of the target over one token and takes t1 seconds. A round takes
+γ·c + v + o steps with a method and 1 + o_ar steps with AR. The speed-up is therefore
+τ · (1 + o_ar) / (γ·c + v + o).
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ ROUND = (
     "speedup_modelled",
 )
 LIMIT = ("read_bandwidth", "bytes_per_token", "bandwidth_share", "regime")
-# From this share of the limit on, reading memory is most of a step.
+# At this share of the bandwidth or more, memory reads take most of a step.
 BANDWIDTH_BOUND = 0.5
 
 
 def round_costs(plain: pd.DataFrame, rounds: pd.DataFrame, method: str) -> Row:
-    """The parts of a method's round beside AR's rounds `plain`, over samples that both have.
+    """Return the costs of a method's round relative to AR's rounds `plain`, over paired samples.
 
-    AR drafts nothing: what its draft phase takes is part of its overhead.
+    AR does not draft, so the time of its draft phase counts as overhead.
     """
     if not len(plain) or not len(rounds):
         return dict.fromkeys(ROUND)
@@ -34,7 +35,7 @@ def round_costs(plain: pd.DataFrame, rounds: pd.DataFrame, method: str) -> Row:
     theirs = plain[plain["sample_id"].isin(rounds["sample_id"].unique())]
     if not len(ours):
         return dict.fromkeys(ROUND)
-    with np.errstate(divide="ignore", invalid="ignore"):  # a step that took no time: no figure
+    with np.errstate(divide="ignore", invalid="ignore"):  # undefined for a step of zero time
         step = theirs["verify_s"].mean()
         idle = (theirs["draft_s"] + theirs["other_s"]).mean() / step
         draft, verify, other = (
@@ -49,7 +50,7 @@ def round_costs(plain: pd.DataFrame, rounds: pd.DataFrame, method: str) -> Row:
 
 
 def bandwidth_limit(baseline: pd.DataFrame, provenance: Row) -> Row:
-    """How much of the bandwidth AR's samples used, and what bounds its step."""
+    """Return the share of the memory bandwidth that AR used, and the regime of its step."""
     costs = _costs(provenance)
     speed = ratio(baseline["tokens"], baseline["decode_s"])
     context = ratio(baseline["cached"], baseline["rounds"])
@@ -63,7 +64,7 @@ def bandwidth_limit(baseline: pd.DataFrame, provenance: Row) -> Row:
 
 
 def bytes_ratio(provenance: Row) -> float | None:
-    """Weights that the draft model reads for a token / those of the target, in bytes."""
+    """Ratio of the weight bytes that the draft model and the target read per token."""
     costs = _costs(provenance)
     if costs is None or costs["draft"] is None:
         return None
@@ -72,7 +73,7 @@ def bytes_ratio(provenance: Row) -> float | None:
 
 
 def energy(samples: pd.DataFrame) -> Row:
-    """Joules a token, and how many samples ran throttled, among those that the cards tell of."""
+    """Return joules per token and the count of throttled samples, where GPUs report them."""
     metered = samples[samples["energy_j"].notna()]
     watched = samples["throttled"].dropna()
     return {
@@ -88,14 +89,14 @@ def _regime(share: float | None) -> str | None:
 
 
 def _costs(provenance: Row) -> Row | None:
-    """The costs of the invocations that decoded, with the best bandwidth that they saw.
+    """Costs recorded by the run's invocations, with the highest bandwidth among them.
 
-    None if they ran on different devices, since records do not tell which of them made a sample.
+    None if they ran on different devices, since records do not name the invocation of a sample.
     """
     calls = [call for call in provenance.get("invocations") or [] if call.get("costs")]
     devices = {(call.get("environment") or {}).get("device") for call in calls}
     if len(devices) != 1:
         return None
-    known: Row = calls[-1]["costs"]
+    latest: Row = calls[-1]["costs"]
     rates = [call["costs"]["read_bandwidth"] for call in calls]
-    return known | {"read_bandwidth": max((rate for rate in rates if rate), default=None)}
+    return latest | {"read_bandwidth": max((rate for rate in rates if rate), default=None)}

@@ -1,6 +1,6 @@
-"""The figures of one method of one run, typed: a row of `summary.json`.
+"""Typed metrics of one method of one run: a row of `summary.json`.
 
-The glossary (`flybench.metrics.glossary`) has every field with its unit and formula.
+The glossary (`flybench.metrics.glossary`) lists every field with its unit and formula.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from flybench.metrics.stats import Interval, Pairs
 
 
 class PairwiseCounts(NamedTuple):
-    """Compared answers by what became of them, as seen from the method."""
+    """Pairwise comparisons by outcome, from the method's side."""
 
     wins: int
     ties: int
@@ -22,14 +22,14 @@ class PairwiseCounts(NamedTuple):
 
 
 class FlipCounts(NamedTuple):
-    """Judged pairs that the method lost, and that it won."""
+    """Judged pairs that the method lost and that it won."""
 
     lost: int
     won: int
 
 
 class MethodSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """One method's figures; None where the data give none. `row[name]` is a figure by its name."""
+    """Metrics of one method; None where undefined. `row[name]` looks a metric up by name."""
 
     model: str
     task: str
@@ -107,11 +107,11 @@ class MethodSummary(msgspec.Struct, frozen=True, kw_only=True):
         return getattr(self, name)
 
     def given(self, name: str) -> float:
-        """A figure as a number; 0 where it is not given."""
+        """Return a metric as a number; 0 if it is undefined."""
         return float(self[name] or 0)
 
     def estimate(self, name: str) -> Estimate:
-        """A figure with its interval, over the samples that it is of."""
+        """Return a metric with its interval and the number of samples behind it."""
         counts = {
             "accuracy": self.n_scored,
             "retention": sum(self.pairs or ()) or self.n_scored,
@@ -120,17 +120,17 @@ class MethodSummary(msgspec.Struct, frozen=True, kw_only=True):
         return Estimate(counts.get(name, self.n_paired or 0), self[name], self[f"{name}_ci"])
 
     def plain(self) -> dict[str, Any]:
-        """As JSON's own types, in the order of `summary.json`."""
+        """Return the row as plain JSON types, in the order of `summary.json`."""
         plain = msgspec.structs.asdict(self).items()
         row = {name: list(each) if isinstance(each, tuple) else each for name, each in plain}
         if self.n_paired is None:
             return row
-        # AR's rows have these in the order of the fields.
+        # AR's rows keep these in field order.
         moved = {name: row.pop(name) for name in PAIRED_FIGURES}
         return _inserted(row, moved, before="length_ratio")
 
 
-# The order of a compared method's paired figures in `summary.json`.
+# Order of a compared method's paired metrics in `summary.json`.
 PAIRED_FIGURES = (
     *("n_paired", "ar_tokens_per_second", "speedup_throughput", "speedup_throughput_ci"),
     *("speedup_latency", "speedup_latency_ci"),
@@ -138,8 +138,8 @@ PAIRED_FIGURES = (
 
 
 def _inserted(row: dict[str, Any], moved: dict[str, Any], before: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    ordered: dict[str, Any] = {}
     for name, value in row.items():
-        found |= moved if name == before else {}
-        found[name] = value
-    return found
+        ordered |= moved if name == before else {}
+        ordered[name] = value
+    return ordered

@@ -1,9 +1,9 @@
-"""Runs that differ in their seed alone: pooled figures, and the scatter of seeds and of samples.
+"""Pooled metrics of runs that differ only in their seed, with variance by seed and by sample.
 
-At temperature > 0 a figure varies for two reasons: other samples could have been asked, and other
-tokens could have been drawn. With S seeds on the same n samples both can be told apart. A figure is
-a function of sums over samples; its first-order share u of every seed and sample is taken apart as
-in a two-way analysis of variance: u = seed + sample + rest.
+At temperature > 0 a metric varies for two reasons: the choice of samples and the sampled tokens.
+S seeds on the same n samples separate the two. A metric is a function of sums over samples; the
+influence u of each seed and sample, to first order, is decomposed as in a two-way analysis of
+variance: u = seed + sample + residual.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from flybench.metrics.stats import (
     resample,
     widened,
 )
-from flybench.metrics.suppression import FEWEST, LEVEL, RESAMPLES
+from flybench.metrics.suppression import LEVEL, MIN_COUNT, RESAMPLES
 
 Statistic = Callable[..., Floats]
 STEP = 1e-4
 
 
 class SeedSpread(NamedTuple):
-    """A figure over seeds. `pooled` is that of all answers together.
+    """A metric over seeds; `pooled` is its value over the answers of all seeds.
 
-    `between_seeds` is the standard deviation of one run's figure from seed to seed on the same
-    samples; `between_samples` the standard error of a run's figure for the samples that happened to
-    be asked, the draws' share taken out. Both are None for fewer than two seeds.
+    `between_seeds` is the standard deviation of one run's value from seed to seed, on the same
+    samples. `between_samples` is the standard error of one run's value due to the choice of
+    samples, without the part due to token sampling. Both are None for fewer than two seeds.
     """
 
     seeds: int
@@ -45,7 +45,7 @@ class SeedSpread(NamedTuple):
 
 
 class PooledFigure(NamedTuple):
-    """A statistic of sums of columns, and the pseudo-samples that its interval counts in."""
+    """A statistic of column sums, and the pseudo-samples that its interval includes."""
 
     statistic: Statistic
     columns: tuple[str, ...]
@@ -68,29 +68,29 @@ FIGURES = {
 
 
 def across(pairs: Sequence[pd.DataFrame]) -> dict[str, SeedSpread]:
-    """Every figure that the seeds' paired samples give; one `Paired.table` a seed.
+    """Return the spread of every metric over seeds; `pairs` has one `Paired.table` per seed.
 
-    Samples that some seed lacks, or that were not judged under all, are left out of a figure. A
-    retention is not given where AR solved too few (`flybench.metrics.suppression`).
+    Samples that are missing or not judged for some seed are excluded from a metric. A retention is
+    suppressed if AR solved too few samples (`flybench.metrics.suppression`).
     """
-    found = {}
+    spreads = {}
     for name, figure in FIGURES.items():
         frames = [frame.assign(one=1.0)[list(figure.columns)].dropna() for frame in pairs]
         common = sorted(set.intersection(*(set(frame.index) for frame in frames)))
         table = np.stack([frame.loc[common].to_numpy(dtype=float) for frame in frames])
-        tiny = name == "retention" and table[..., 0].sum() < FEWEST * len(table)
+        tiny = name == "retention" and table[..., 0].sum() < MIN_COUNT * len(table)
         if common and not tiny:
-            found[name] = spread(figure, table)
-    return found
+            spreads[name] = spread(figure, table)
+    return spreads
 
 
 def spread(figure: PooledFigure, table: Floats, resamples: int = RESAMPLES) -> SeedSpread:
-    """The figure of `table` [S, n, C]: seeds, samples, columns.
+    """Return the spread of a metric over `table` [S, n, C]: seeds, samples, columns.
 
-    The interval resamples samples, each with the answers of all seeds, so that it holds the scatter
-    of samples and of draws. What the seeds' figures scatter more than that explains is common to a
-    seed's samples, such as a slower hour; it is resampled by seeds, S − 1 of them with replacement,
-    which makes the variance of their mean come out unbiased.
+    The interval resamples samples, each with the answers of all seeds; it covers the variance of
+    samples and of token sampling. Variance between seeds beyond that is common to all samples of a
+    seed, for example a slower hour. It is resampled by drawing S − 1 seeds with replacement, which
+    makes the variance of their mean unbiased.
     """
     seeds, samples, _ = table.shape
     pooled = float(figure.statistic(*table.sum((0, 1))))
@@ -103,19 +103,19 @@ def spread(figure: PooledFigure, table: Floats, resamples: int = RESAMPLES) -> S
         common = (single - single.mean()) * np.sqrt(max(of_seeds - rest, 0) / of_seeds)
         drawn = np.random.default_rng(0).integers(seeds, size=(len(values), seeds - 1))
         values = values + common[drawn].mean(1)
-    apart = seeds > 1 and samples > 1
+    separable = seeds > 1 and samples > 1
     return SeedSpread(
         seeds,
         samples,
         pooled,
         percentiles(values, level),
         float(single.std(ddof=1)) if seeds > 1 else None,
-        float(np.sqrt(max(of_samples - rest, 0) / (seeds * samples))) if apart else None,
+        float(np.sqrt(max(of_samples - rest, 0) / (seeds * samples))) if separable else None,
     )
 
 
 def influence(statistic: Statistic, table: Floats) -> Floats:
-    """How far each seed and sample moves the figure, to first order: [S, n, C] → [S, n]."""
+    """First-order influence of each seed and sample on the metric: [S, n, C] → [S, n]."""
     mean = table.mean((0, 1))
     steps = np.diag(STEP * np.where(mean == 0, 1, np.abs(mean)))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -127,7 +127,7 @@ def influence(statistic: Statistic, table: Floats) -> Floats:
 
 
 def mean_squares(shares: Floats) -> tuple[float, float, float]:
-    """Mean squares of seeds, samples and rest of [S, n]; 0 where there is only one to compare."""
+    """Mean squares of seeds, samples and residual of [S, n]; 0 for a single seed or sample."""
     seeds, samples = shares.shape
     by_seed, by_sample = shares.mean(1, keepdims=True), shares.mean(0, keepdims=True)
     whole = shares.mean()

@@ -1,10 +1,11 @@
 """Intervals and tests over paired samples.
 
-Intervals are 95 % bootstraps over samples, or of another `level` where several are to hold at once.
+Intervals are 95 % bootstraps over samples. A different `level` corrects for several intervals that
+must hold at once.
 
-A sample is drawn with all its numbers at once, so that AR and the method stay paired. Shares of
-right answers carry one pseudo-success and one pseudo-failure (Agresti and Coull; Agresti and Min
-for pairs), so that n right answers of n, or no discordant pair at all, never claims certainty.
+A resampled sample brings all of its columns, which keeps AR and the method paired. Accuracies
+include one pseudo-success and one pseudo-failure (Agresti and Coull; Agresti and Min for pairs).
+Without them, n right answers out of n, or zero discordant pairs, would claim certainty.
 """
 
 from __future__ import annotations
@@ -28,26 +29,27 @@ Side = Literal["above", "below", "open"]
 
 
 class Interval(NamedTuple):
-    """An interval, of 95 % unless something else is said."""
+    """An interval, at the 95 % level unless stated otherwise."""
 
     low: float
     high: float
 
     def side(self, bar: float) -> Side:
-        """The side of `bar` on which the whole interval is: at or above it, below it, or open.
+        """Return the side of `bar` that contains the whole interval.
 
-        An interval without width on the bar is open.
+        ``above`` means at or above the bar, ``below`` strictly below it, and ``open`` that the
+        interval spans it. An interval of zero width on the bar is open.
         """
         if self.low >= bar < self.high:
             return "above"
         return "below" if self.high < bar else "open"
 
-    def apart(self, other: Interval) -> bool:
-        """Whether the two do not touch."""
+    def disjoint(self, other: Interval) -> bool:
+        """Return True if the two intervals do not overlap or touch."""
         return self.low > other.high or self.high < other.low
 
     def brief(self) -> str:
-        """``[0.951, 1.02]``: three significant digits."""
+        """Format with three significant digits, as ``[0.951, 1.02]``."""
         return f"[{self.low:.3g}, {self.high:.3g}]"
 
 
@@ -59,8 +61,8 @@ def bootstrap(
 ) -> Interval | None:
     """Percentile interval of `statistic(sums of each column)` over resampled rows.
 
-    `columns` are [n] arrays of per-sample numbers; the statistic gets one array of `resamples`
-    sums for each. None for fewer than two samples, where nothing can be said.
+    `columns` are [n] arrays of per-sample numbers. The statistic receives one array of `resamples`
+    sums per column. Returns None for fewer than two samples.
     """
     values = resample(statistic, *columns, resamples=resamples)
     if values is None:
@@ -69,11 +71,12 @@ def bootstrap(
 
 
 def widened(level: float, n: int) -> float:
-    """The share of resampled values that makes an interval of `level` over `n` samples.
+    """Return the percentile level whose interval has coverage `level` for `n` samples.
 
-    Resampling n of n scatters too little, by the root of (n − 1) / n, and knows no t: Hesterberg's
-    expanded percentiles (2015, What Teachers Should Know About the Bootstrap, section 5.3) make up
-    for both. From a hundred samples on it hardly matters.
+    Bootstrap percentiles are too narrow for small n, by a factor of √((n − 1) / n) and by using
+    normal instead of t quantiles. Hesterberg's expanded percentiles (2015, What Teachers Should
+    Know About the Bootstrap, section 5.3) correct both. The effect is negligible from about a
+    hundred samples on.
     """
     reach = stdtrit(n - 1, (1 + level) / 2) * sqrt(n / (n - 1))
     return float(2 * ndtr(reach) - 1)
@@ -82,12 +85,12 @@ def widened(level: float, n: int) -> float:
 def resample(
     statistic: Callable[..., Floats], *columns: ArrayLike, resamples: int = RESAMPLES
 ) -> Floats | None:
-    """The values behind `bootstrap`'s interval [resamples]; None for fewer than two samples."""
+    """Bootstrap distribution of the statistic [resamples]; None for fewer than two samples."""
     table = np.stack([np.asarray(column, dtype=float) for column in columns], axis=1)
     if len(table) < 2:
         return None
-    # Drawing how often each row occurs is the same law as drawing rows, in less memory; equal rows,
-    # as right and wrong answers are, are drawn together.
+    # Drawing each row's count has the same distribution as drawing rows, and needs less memory.
+    # Equal rows, such as right and wrong answers, are drawn together.
     rows, times = np.unique(table, axis=0, return_counts=True)
     once = len(rows) == len(table)
     counts = _drawn_once(len(table), resamples) if once else _drawn(times, resamples)
@@ -96,7 +99,7 @@ def resample(
 
 
 def _drawn(times: NDArray[np.int64], resamples: int) -> Floats:
-    """How often each row is drawn, by the times that it occurs [resamples, rows]."""
+    """Resampled counts of each row [resamples, rows], given how often each occurs."""
     total = times.sum()
     rng = np.random.default_rng(SEED)
     return rng.multinomial(total, times / total, size=resamples).astype(float)
@@ -104,12 +107,12 @@ def _drawn(times: NDArray[np.int64], resamples: int) -> Floats:
 
 @lru_cache(maxsize=1)
 def _drawn_once(count: int, resamples: int) -> Floats:
-    """The same for so many different rows: kept, since every timing of a run draws alike."""
+    """Resampled counts of `count` distinct rows; cached, as all timings of a run share them."""
     return _drawn(np.ones(count, dtype=np.int64), resamples)
 
 
 def percentiles(values: Floats | None, level: float = LEVEL) -> Interval | None:
-    """The middle 95 %, or `level`, of what is finite; None if nothing is."""
+    """Central interval of the finite values at `level`; None if no value is finite."""
     if values is None or not np.isfinite(values).any():
         return None
     tail = (1 - level) / 2
@@ -124,7 +127,7 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> float | None:
 
 
 def rate_ratio(n_a: Floats, t_a: Floats, n_b: Floats, t_b: Floats) -> Floats:
-    """B's rate over A's: tokens a second, or whatever n counts for each of t."""
+    """Ratio of B's rate n / t to A's, for example of tokens per second."""
     return (n_b / t_b) / (n_a / t_a)
 
 
@@ -141,7 +144,7 @@ def retention_interval(
 ) -> Interval | None:
     """Interval of (accuracy of the method) / (accuracy of the baseline) over paired samples.
 
-    None where the baseline solved nothing: there is nothing to retain.
+    Returns None if the baseline solved no sample.
     """
     if not np.sum(np.asarray(baseline, dtype=float)):
         return None
@@ -152,30 +155,31 @@ def retention_interval(
 
 
 def mcnemar(lost: int, won: int) -> float:
-    """Exact two-sided McNemar test: probability of so uneven a split of the discordant pairs."""
+    """p-value of the exact two-sided McNemar test on the discordant pairs."""
     from scipy.stats import binomtest  # takes half a second to import
 
     return float(binomtest(lost, lost + won).pvalue) if lost + won else 1.0
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down correction: p-values of a family, each adjusted for the size of the family.
+    """Adjust the p-values of a family of tests by Holm's step-down correction.
 
-    The smallest is multiplied by the number of tests, the next by one less and so on; none falls
-    below the one before it, or exceeds 1. Rejecting below 5 % then errs at all in 5 % of families.
+    The smallest p-value is multiplied by the number of tests, the next by one less, and so on.
+    Adjusted values never decrease in that order and never exceed 1. Rejecting below 5 % then bounds
+    the family-wise error rate at 5 %.
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     adjusted = [0.0] * len(p_values)
-    reached = 0.0
-    for rank, place in enumerate(order):
-        reached = max(reached, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = reached
+    highest = 0.0
+    for rank, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = highest
     return adjusted
 
 
 class Pairs(NamedTuple):
-    """What became of paired answers: right in both, only in the baseline (`lost`), only in the
-    method (`won`), in neither."""
+    """Paired answers by outcome: right in both, only the baseline (`lost`), only the method
+    (`won`), or neither."""
 
     both: int
     lost: int
@@ -184,7 +188,7 @@ class Pairs(NamedTuple):
 
     @classmethod
     def of(cls, baseline: ArrayLike, method: ArrayLike) -> Pairs:
-        """From [n] verdicts; half or more of a point counts as right."""
+        """Count pairs from [n] scores; a score of at least 0.5 counts as right."""
         before, after = (np.asarray(part, dtype=float) >= 0.5 for part in (baseline, method))
         parts = (before & after, before & ~after, ~before & after, ~before & ~after)
         return cls(*(int(part.sum()) for part in parts))
@@ -196,17 +200,17 @@ class Pairs(NamedTuple):
 
     @property
     def p(self) -> float:
-        """McNemar's exact p."""
+        """p-value of the exact McNemar test."""
         return mcnemar(self.lost, self.won)
 
 
 def samples_needed(pairs: Pairs, margin: float, power: float, level: float = LEVEL) -> int:
-    """Pairs after which a retention is `kept` with probability `power`, if it is true.
+    """Return the number of pairs at which a true retention of 1 is `kept` with probability `power`.
 
-    The plan assumes what `pairs` show, two pseudo-pairs added: so many right, so many discordant,
-    and as many won as lost. With A and B the verdicts of baseline and method, `kept` asks whether
-    the mean of B − (1 − margin) · A is above 0 by 1.96 standard errors, or those of `level`, the
-    interval's own two pseudo-pairs counted in.
+    The plan takes the rates of right and discordant answers from `pairs` plus two pseudo-pairs, and
+    assumes as many won as lost. With A and B the scores of baseline and method, `kept` requires the
+    mean of B − (1 − margin) · A to exceed 0 by 1.96 standard errors (or the quantile of `level`),
+    including the interval's two pseudo-pairs.
     """
     kept, total = 1 - margin, sum(pairs) + 2
     discordant = (pairs.lost + pairs.won + 2) / total
@@ -215,21 +219,21 @@ def samples_needed(pairs: Pairs, margin: float, power: float, level: float = LEV
     normal = NormalDist()
     reach = normal.inv_cdf((1 + level) / 2) + normal.inv_cdf(power)
 
-    def tells(count: int) -> bool:
+    def resolves(count: int) -> bool:
         whole = (count * mean + margin) / (count + 2)
         spread = (count * square + kept**2 + 1) / (count + 2) - whole**2
         return (count + 2) * whole**2 >= reach**2 * spread
 
-    return bisect_left(range(MANY), True, key=tells)
+    return bisect_left(range(MANY), True, key=resolves)
 
 
-def samples_apart(
+def samples_to_exclude(
     n: int, point: float, interval: Interval, bar: float, power: float = POWER, level: float = LEVEL
 ) -> int:
-    """Samples after which the interval of a ratio leaves out `bar` with probability `power`.
+    """Return the number of samples at which a ratio's interval excludes `bar` with `power`.
 
-    `point` and `interval` are what `n` samples showed. Ratios are compared by their logarithms,
-    whose error falls with the root of n.
+    `point` and `interval` are the estimate from `n` samples. Ratios are compared on a log scale,
+    where the standard error decreases as 1 / √n.
     """
     if min(point, interval.low) <= 0 or point == bar:
         return MANY

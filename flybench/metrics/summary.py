@@ -1,7 +1,7 @@
-"""One row of figures a method: what `summary.json` holds, from a run's files alone.
+"""One row of metrics per method, written to `summary.json` and computed only from a run's files.
 
-Names and formulas are those of the glossary in `flybench/metrics/glossary`. A figure that the
-data cannot give is None, never 0; `too_few` names those that would rest on a tiny count.
+Names and formulas are defined in `flybench/metrics/glossary`. An undefined metric is None, never 0;
+`too_few` names the metrics that were suppressed for a tiny count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from flybench.records.cached import CachedFolder
 from flybench.records.folder import DRAFT_IDS, RunFolder
 
 Figures = dict[str, Any]
-# Figures that are several counts, and what each of them counts.
+# Metrics that consist of several counts, with the name of each count.
 PARTS = {
     "pairs": Pairs._fields,
     "loose_flips": FlipCounts._fields,
@@ -38,13 +38,13 @@ LENGTHS = ("n_paired", "length_ratio")
 
 
 def summarise(folder: RunFolder) -> list[MethodSummary]:
-    """One row a method, AR first."""
-    known = CachedFolder.of(folder)
-    return [method_summary(known, method) for method in methods_of(known)]
+    """Return one row per method, AR first."""
+    cached = CachedFolder.of(folder)
+    return [method_summary(cached, method) for method in methods_of(cached)]
 
 
 def method_summary(folder: CachedFolder, method: str) -> MethodSummary:
-    """The row of one method."""
+    """Return the row of one method."""
     provenance = folder.provenance()
     samples, rounds = sample_frame(folder, method), round_frame(folder, method)
     baseline = sample_frame(folder, BASELINE)
@@ -74,12 +74,12 @@ def method_summary(folder: CachedFolder, method: str) -> MethodSummary:
 
 
 def judge_failures(rows: Sequence[MethodSummary]) -> int:
-    """Calls of the judge that failed; a judging that is tried again makes them good."""
+    """Count the judge calls that failed; scoring again retries them."""
     return sum(row.judge_failed or 0 for row in rows)
 
 
 def write_summary(folder: RunFolder) -> list[MethodSummary]:
-    """Write `summary.json`, and `summary.csv` with one column for each end of an interval."""
+    """Write `summary.json`, and `summary.csv` with one column per interval end."""
     rows = summarise(folder)
     folder.write_json("summary.json", [row.plain() for row in rows])
     flat = [
@@ -106,9 +106,9 @@ def _quality(folder: RunFolder, method: str, samples: pd.DataFrame) -> Figures:
 
 
 def _retention(pair: Paired | None, margin: float) -> Figures:
-    """Accuracy kept, over the pairs that were judged, which `pairs` counts by their outcome.
+    """Retention over judged pairs, and the counts of these by outcome.
 
-    Grades are no right or wrong, so that there is nothing to count.
+    Grades are not right or wrong, so graded pairs are not counted.
     """
     names = ("retention", "retention_ci", "retention_verdict", "pairs", "mcnemar_p")
     if pair is None or not len(pair.judged):
@@ -161,12 +161,12 @@ def _acceptance(samples: pd.DataFrame, rounds: pd.DataFrame) -> Figures:
 
 
 def draft_coverage(folder: RunFolder, baseline: pd.DataFrame) -> float | None:
-    """The share of AR's tokens that the drafter could have proposed; None if it knows every id."""
-    known = folder.read_json(DRAFT_IDS)
-    if known is None or not len(baseline):
+    """Return the share of AR's tokens in the drafter's vocabulary; None for a full vocabulary."""
+    draft_ids = folder.read_json(DRAFT_IDS)
+    if draft_ids is None or not len(baseline):
         return None
     tokens = np.concatenate(baseline["ids"].to_list())
-    return float(np.isin(tokens, known).mean()) if len(tokens) else None
+    return float(np.isin(tokens, draft_ids).mean()) if len(tokens) else None
 
 
 def _mean(values: pd.Series) -> float | None:

@@ -1,11 +1,9 @@
-"""The counts, levels and resamples of every statistic, and the suppression of tiny ratios.
+"""Minimum counts, levels and resamples of all statistics, and suppression of tiny ratios.
 
-Ratios over tiny counts are not given, and the row says so: one rule for every figure.
-
-Below five, one event more or less moves a ratio by a fifth of its range or more, and a table of
-such figures invites comparison. Shares of samples and speed-ups stay: the first are read beside
-their number of samples, the second divide tokens and seconds. A speed-up without an interval, of
-one sample, is left out as well.
+Ratios over tiny counts are suppressed and listed in the row's `too_few`. Below a count of five, a
+single event moves a ratio by a fifth of its range or more. Shares of samples are kept, since they
+are read with the number of samples. Speed-ups are kept, since they divide tokens and seconds; only
+a speed-up over one sample, which has no interval, is suppressed.
 """
 
 from __future__ import annotations
@@ -15,25 +13,25 @@ from typing import Any
 
 import pandas as pd
 
-# Intervals: their level, and the bootstrap behind them.
+# Interval level and bootstrap parameters.
 LEVEL = 0.95
 RESAMPLES = 10_000
 SEED = 20251122
-# Tests: the chance of an error that they allow, and that of showing what is there.
+# Significance level and power of tests.
 SIGNIFICANCE = 0.05
 POWER = 0.8
-SURER_POWER = 0.9  # what `flybench power` plans for besides
+HIGH_POWER = 0.9  # second plan of `flybench power`
 
-# Below the line of a ratio.
-FEWEST = 5
-# Samples of a run: fewer settle nothing, whatever their interval.
-FEWEST_SETTLING = 30
-# Samples of a tuning: fewer leave no half that could resolve anything.
-FEWEST_TUNED = 20
+# Denominator of a ratio.
+MIN_COUNT = 5
+# Samples of a run: with fewer no verdict is given, whatever the interval.
+MIN_VERDICT_SAMPLES = 30
+# Samples of a tuning: with fewer, neither half of them could resolve a difference.
+MIN_TUNING_SAMPLES = 20
 SAMPLES = "samples that both answered"
-LEAST = {SAMPLES: 2}  # where it is not `FEWEST`: an interval takes two samples
-# What is counted below the line of each figure.
-COUNTED = {
+MIN_COUNTS = {SAMPLES: 2}  # exceptions to `MIN_COUNT`: an interval needs two samples
+# Unit of each metric's denominator.
+DENOMINATORS = {
     "retention": "answers that AR solved",
     "tau_pooled": "rounds",
     "tau_mean": "rounds",
@@ -46,36 +44,36 @@ COUNTED = {
 
 
 def solves_enough(right: float) -> bool:
-    """Whether so many right answers of the baseline make a retention mean anything."""
-    return right >= FEWEST
+    """Return True if `right` answers of the baseline are enough for a meaningful retention."""
+    return right >= MIN_COUNT
 
 
 def counts(row: Mapping[str, Any], samples: pd.DataFrame) -> dict[str, int]:
-    """How many of each thing of `COUNTED` a method's row rests on; without what it has none of."""
-    found = {
+    """Return the non-zero denominators behind a method's row, by their unit in `DENOMINATORS`."""
+    totals = {
         "rounds": int(samples["rounds"].sum()),
         "drafted tokens": int(samples["drafted"].sum()),
         "loose tokens": int(samples["loose"].sum()),
     }
-    known = {what: count for what, count in found.items() if count}
+    present = {unit: count for unit, count in totals.items() if count}
     if row["n_paired"]:
-        known[SAMPLES] = row["n_paired"]
+        present[SAMPLES] = row["n_paired"]
     if row["pairs"] is not None:  # AR may have solved none
-        known["answers that AR solved"] = row["pairs"].solved
-    return known
+        present["answers that AR solved"] = row["pairs"].solved
+    return present
 
 
 def without_tiny_ratios(row: Mapping[str, Any], samples: pd.DataFrame) -> dict[str, Any]:
-    """The row with None for ratios over fewer than `FEWEST` or `LEAST`, which `too_few` names with
-    the count.
+    """Set ratios over fewer than `MIN_COUNT` or `MIN_COUNTS` to None, and list them with their
+    count in `too_few`.
 
-    A verdict on a retention that is not given is `not resolved`.
+    The verdict of a suppressed retention is `not resolved`.
     """
-    known = counts(row, samples)
+    present = counts(row, samples)
     tiny = {
-        name: known[what]
-        for name, what in COUNTED.items()
-        if what in known and known[what] < LEAST.get(what, FEWEST)
+        name: present[unit]
+        for name, unit in DENOMINATORS.items()
+        if unit in present and present[unit] < MIN_COUNTS.get(unit, MIN_COUNT)
     }
     kept = {**row, **dict.fromkeys(tiny), "too_few": tiny}
     if "retention" in tiny:

@@ -1,8 +1,8 @@
-"""From run folders to a page: `flybench report RUN… --out FOLDER`.
+"""Report on run folders as a web page: `flybench report RUN… --out FOLDER`.
 
-run.py reads, and group.py puts together what asked one task of one model; findings/ puts in words,
-tables/ in rows and figures/ draws; page.py orders, layout.py lays out, and tables/files.py writes
-tables for papers. Everything shown is a function of the folders' files.
+run.py loads runs, and group.py groups them by task and model. findings/ builds the sentences,
+tables/ the tables and figures/ the plots. page.py assembles the contents, layout.py renders them,
+and tables/files.py writes tables for papers. The report depends only on the files in the folders.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from flybench.records.folder import RunFolder
 
 
 def write_report(runs: Sequence[RunFolder], out: Path) -> Path:
-    """Write `index.html`, one file that needs nothing else, `report.md` with its `figures/`, and
-    `tables/` as CSV and LaTeX.
+    """Write the self-contained `index.html`, `report.md` with `figures/`, and `tables/` as CSV and
+    LaTeX.
 
     Returns:
         The path of `index.html`.
 
     Raises:
-        FlybenchError: there is no run, or a file of a run cannot be read.
+        FlybenchError: `runs` is empty, or a file of a run cannot be read.
     """
     if not runs:
-        raise FlybenchError("There is no run to report: give at least one folder of results/.")
+        raise FlybenchError("No run to report: pass at least one folder of results/.")
     from flybench.report import layout
     from flybench.report.page import page
     from flybench.report.run import load

@@ -1,4 +1,4 @@
-"""Runs that asked one task of one model: what is compared in one table and one figure."""
+"""Groups of runs of one task and model, which share tables and figures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flybench.report.run import Arm, Run
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """All runs of one task and model, in the order given; `key` is a name for files and anchors."""
+    """All runs of one task and model, in the order given; `key` names files and anchors."""
 
     key: str
     runs: list[Run]
@@ -23,7 +23,7 @@ class Group:
 
     @property
     def pairs(self) -> list[tuple[Run, Arm]]:
-        """Every arm that is compared with AR, beside its run."""
+        """Every arm that is compared with AR, with its run."""
         return [(run, arm) for run in self.runs for arm in run.compared]
 
     @property
@@ -32,7 +32,7 @@ class Group:
 
     @property
     def baselines(self) -> list[Arm]:
-        """AR and its second turn; one that several runs of a sweep share comes once."""
+        """AR and its repeat; a baseline that several runs of a sweep share is listed once."""
         arms = (arm for run in self.runs for arm in run.arms if arm.method in BASELINES)
         measured = {(arm.method, *(arm.row[name] for name in MEASURED)): arm for arm in arms}
         return list(measured.values())
@@ -43,7 +43,7 @@ class Group:
 
     @property
     def names(self) -> dict[Arm, str]:
-        """Short names of the arms; a baseline that stands alone needs no folder to tell it."""
+        """Short names of the arms: the method if it is unique, else the full name."""
         methods = [arm.method for arm in self.arms]
         return {
             arm: arm.method if methods.count(arm.method) == 1 else arm.name for arm in self.arms
@@ -54,19 +54,19 @@ MEASURED = ("n", "accuracy", "tokens_per_second")
 
 
 def groups(runs: Sequence[Run]) -> list[Group]:
-    """One group a task and model, in the order of the runs."""
-    found: dict[str, list[Run]] = {}
+    """Group runs by task and model, in the order of the runs."""
+    by_title: dict[str, list[Run]] = {}
     for run in runs:
-        found.setdefault(run.title, []).append(run)
-    keys = [re.sub("[^a-z0-9]+", "-", title.lower()).strip("-")[:40] for title in found]
+        by_title.setdefault(run.title, []).append(run)
+    keys = [re.sub("[^a-z0-9]+", "-", title.lower()).strip("-")[:40] for title in by_title]
     return [
-        Group(key if keys.count(key) == 1 and key else f"{key or 'task'}-{number}", alike)
-        for number, (key, alike) in enumerate(zip(keys, found.values(), strict=True), start=1)
+        Group(key if keys.count(key) == 1 and key else f"{key or 'task'}-{number}", group)
+        for number, (key, group) in enumerate(zip(keys, by_title.values(), strict=True), start=1)
     ]
 
 
 def with_rounds(group: Group) -> Iterator[Arm]:
-    """Compared arms that drafted anything."""
+    """Yield the compared arms that drafted at least one token."""
     return (
         arm for arm in group.compared if len(arm.rounds) and arm.rounds["drafted"].to_numpy().any()
     )

@@ -1,9 +1,9 @@
-"""The token inspector's data: every answer token by token, compressed, for the page's own script.
+"""Compressed data of the token inspector: all answers token by token, embedded in the page.
 
-The index holds what the list of samples shows and filters by. ArmAnswers lie in chunks of a few
-samples each, all runs' answers to a sample side by side, so that opening one decodes little, and
-what they share (AR's answer above all) is embedded once. All text is made visible here; the script
-in templates/inspector.js writes it as text alone.
+The index contains everything that the sample list shows and filters by. Answers are stored in
+chunks of a few samples, each with the answers of all runs. Opening a sample decompresses only one
+chunk, and shared answers (mainly AR's) are stored once. All text is escaped by `visible` here, and
+templates/inspector.js only inserts it as text.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ import pandas as pd
 
 from flybench.config import BASELINE
 from flybench.core.samples import Generation, Record
-from flybench.metrics.divergence import partings
+from flybench.metrics.divergence import first_divergences
 from flybench.records.token_texts import pieces_of, token_outcomes, vocabulary
 from flybench.report.run import Arm, Run
 from flybench.text import visible
 
-CHUNK = 8  # samples whose answers are decoded together
-BREAK = "\x1f"  # between the pieces of an answer; no visible text holds it
-MARGIN_STEP = 8  # a top-2 gap is kept to an eighth, as one character
+CHUNK = 8  # samples per compressed block
+BREAK = "\x1f"  # separator between pieces of an answer; visible text never contains it
+MARGIN_STEP = 8  # top-2 gaps are rounded to an eighth and stored as one character
 MARGIN_BASE, MARGIN_MOST = 48, 255
 
 
 class Block(NamedTuple):
-    """Compressed JSON, as the page embeds it under an id."""
+    """Compressed JSON that the page embeds under an element id."""
 
     id: str
     data: str
 
 
 class Inspected(NamedTuple):
-    """One arm's samples in the index's order, with the run that they are of."""
+    """One arm with its run and its samples, in the order of the index."""
 
     run: Run
     arm: Arm
@@ -48,7 +48,7 @@ class Inspected(NamedTuple):
 
 
 def blocks(runs: Sequence[Run]) -> list[Block]:
-    """The index and then the chunks; empty where no sample is finished."""
+    """Return the index followed by the chunks; empty without finished samples."""
     groups: dict[str, list[Inspected]] = {}
     for run in runs:
         for arm in run.shown:
@@ -70,10 +70,10 @@ def blocks(runs: Sequence[Run]) -> list[Block]:
             for each in group
         ],
     }
-    found = [_block("index", _json(index))]
+    built = [_block("index", _json(index))]
     for number, (group, names) in enumerate(zip(groups.values(), ids, strict=True)):
-        found += _chunks(number, [ArmAnswers(each) for each in group], names)
-    return found
+        built += _chunks(number, [ArmAnswers(each) for each in group], names)
+    return built
 
 
 def _block(name: str, text: str) -> Block:
@@ -85,13 +85,13 @@ def _json(value: Any) -> str:
 
 
 def _table(run: Run, arm: Arm) -> pd.DataFrame:
-    """The arm's samples beside AR's, with `flip` (−1 lost, 1 won) and `place` of the parting."""
+    """Join the arm's samples with AR's; add `flip` (−1 lost, 1 won) and `diverged_at`."""
     table = run.joined(arm).loc[arm.samples.index]
     own = table["pairwise"] if arm.graded else table["correct"]
     other = 0.5 if arm.graded else table["correct_ar"]
     flip = (own > other).astype(int) - (own < other).astype(int)
-    places = partings(run.baseline, arm.samples)["place"]
-    return table.assign(flip=flip, place=places)
+    first = first_divergences(run.baseline, arm.samples)
+    return table.assign(flip=flip, diverged_at=first["diverged_at"])
 
 
 def _group(title: str, names: list[str], group: list[Inspected]) -> dict[str, Any]:
@@ -106,20 +106,20 @@ def _group(title: str, names: list[str], group: list[Inspected]) -> dict[str, An
 
 
 def _arm(each: Inspected, group: int, names: list[str]) -> dict[str, Any]:
-    table, places = each.table, {name: place for place, name in enumerate(names)}
+    table, indices = each.table, {name: index for index, name in enumerate(names)}
     method = each.run.provenance.get("method_config") or {}
     rule = method.get("verify") if isinstance(method, dict) else None
-    known = {name: rule[name] for name in ("rule", "window", "theta") if rule and name in rule}
+    shown = {name: rule[name] for name in ("rule", "window", "theta") if rule and name in rule}
     return {
         "label": visible(each.arm.label),
         "method": visible(each.arm.method),
         "baseline": each.arm.method == BASELINE,
         "group": group,
         "temperature": (each.run.provenance.get("sampling") or {}).get("temperature") or 0,
-        "rule": {name: visible(value) for name, value in known.items()},
-        "samples": [places[name] for name in table.index],
+        "rule": {name: visible(value) for name, value in shown.items()},
+        "samples": [indices[name] for name in table.index],
         "flip": [int(value) for value in table["flip"]],
-        "place": _numbers(table["place"]),
+        "divergedAt": _numbers(table["diverged_at"]),
         "loose": _numbers(table["loose"]),
         "tokens": _numbers(table["tokens"]),
         "right": _numbers(table["correct"]),
@@ -128,7 +128,7 @@ def _arm(each: Inspected, group: int, names: list[str]) -> dict[str, Any]:
 
 
 def _numbers(column: pd.Series) -> list[float | int | None]:
-    """JSON's numbers: whole ones as such, None for what is none."""
+    """Convert to JSON numbers: integers where exact, None for NaN."""
     return [
         None if value != value else int(value) if value == int(value) else round(value, 3)
         for value in column.tolist()
@@ -136,7 +136,7 @@ def _numbers(column: pd.Series) -> list[float | int | None]:
 
 
 class VisiblePieces(dict[str, str]):
-    """Every piece in its visible form, each worked out once."""
+    """Visible form of each piece, computed once per piece."""
 
     def __missing__(self, piece: str) -> str:
         self[piece] = visible(piece)
@@ -144,7 +144,7 @@ class VisiblePieces(dict[str, str]):
 
 
 class ArmAnswers:
-    """An arm's answers as JSON, each spelled by its run's own vocabulary."""
+    """An arm's answers as JSON, decoded with the vocabulary of its run."""
 
     def __init__(self, inspected: Inspected) -> None:
         self._run, self._arm = inspected.run, inspected.arm
@@ -155,24 +155,24 @@ class ArmAnswers:
     def _vocabulary(self) -> dict[int, str]:
         return vocabulary(self._run.folder)
 
-    def pair(self, name: str, made: dict[int, str]) -> Iterator[str | None]:
-        """The method's answer to a sample, and AR's; None for what there is none of.
+    def pair(self, name: str, encoded: dict[int, str]) -> Iterator[str | None]:
+        """Yield the method's answer to a sample and AR's; None if missing or failed.
 
-        `made` holds what was made of records before, by their identity: runs may share AR's.
+        `encoded` caches answers by the identity of their record, since runs may share AR's.
         """
         for method in (self._arm.method, BASELINE):
             record = self._records.get((name, method))
             if record is None or record.error:
                 yield None
                 continue
-            if id(record) not in made:
-                made[id(record)] = self._answer(record)
-            yield made[id(record)]
+            if id(record) not in encoded:
+                encoded[id(record)] = self._answer(record)
+            yield encoded[id(record)]
 
     def _answer(self, record: Record) -> str:
-        turns, places = record.turns, [0]
+        turns, starts = record.turns, [0]
         for turn in turns:
-            places.append(places[-1] + len(turn.ids))
+            starts.append(starts[-1] + len(turn.ids))
         texts = [self._text(turn) for turn in turns]
         whole = all(text is not None for text in texts)
         answer = {
@@ -182,13 +182,13 @@ class ArmAnswers:
             "margins": _margins([margin for turn in turns for margin in turn.margins]),
             "loose": [
                 loose
-                for turn, place in zip(turns, places, strict=False)
-                for loose in _loose(turn, place)
+                for turn, start in zip(turns, starts, strict=False)
+                for loose in _loose(turn, start)
             ],
             "rounds": [round_.emitted for turn in turns for round_ in turn.rounds]
             if record.method != BASELINE
             else [],
-            "turns": places[1:-1],
+            "turns": starts[1:-1],
             "finish": ", ".join(dict.fromkeys(turn.finish for turn in turns)),
             "seconds": round(sum(turn.total_s for turn in turns), 3),
             "decoding": round(sum(turn.decode_s for turn in turns), 3),
@@ -196,7 +196,7 @@ class ArmAnswers:
         return _json(answer)
 
     def _text(self, turn: Generation) -> str | None:
-        """The visible pieces of an answer; None where the run does not say what they are."""
+        """Visible pieces of an answer; None if the run does not record its vocabulary."""
         pieces = pieces_of(turn, self._vocabulary)
         if pieces is None:
             return None
@@ -210,12 +210,12 @@ def _margins(margins: list[float]) -> str:
     )
 
 
-def _loose(turn: Generation, before: int) -> Iterator[list[Any]]:
-    """Place, favourite, p, the favourite's p, rank, entropy, class and own text of each."""
+def _loose(turn: Generation, start: int) -> Iterator[list[Any]]:
+    """Yield index, top-1 text, p(token), p(top-1), rank, entropy, class and text of each token."""
     for token in turn.loose_tokens:
         statistics = token.statistics
         yield [
-            before + token.index,
+            start + token.index,
             visible(token.top1_text),
             statistics.probability,
             statistics.max_probability,
@@ -227,16 +227,18 @@ def _loose(turn: Generation, before: int) -> Iterator[list[Any]]:
 
 
 def _chunks(group: int, arms: list[ArmAnswers], names: list[str]) -> Iterator[Block]:
-    """Blocks of `CHUNK` samples: their distinct answers, and by arm which is its own and AR's."""
+    """Yield blocks of `CHUNK` samples with their distinct answers and, by arm, the indices of its
+    answer and AR's.
+    """
     for start in range(0, len(names), CHUNK):
         samples = []
         for name in names[start : start + CHUNK]:
             kept: dict[str, int] = {}
-            made: dict[int, str] = {}
+            encoded: dict[int, str] = {}
             pairs = [
                 [
                     None if text is None else kept.setdefault(text, len(kept))
-                    for text in arm.pair(name, made)
+                    for text in arm.pair(name, encoded)
                 ]
                 for arm in arms
             ]
@@ -245,5 +247,5 @@ def _chunks(group: int, arms: list[ArmAnswers], names: list[str]) -> Iterator[Bl
 
 
 def script_hash(source: str) -> str:
-    """What a content security policy names the one script by that may run."""
+    """Return the hash of a script for the content security policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()

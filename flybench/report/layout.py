@@ -1,7 +1,7 @@
-"""The templates that lay a page's contents out.
+"""Rendering of a page's contents through Jinja templates.
 
-Both environments make every printed value safe by themselves: `index.html` through Jinja's
-autoescape, `report.md` through a finaliser; what a template prints raw is marked there.
+Both environments escape every printed value: `index.html` by Jinja's autoescape, `report.md` by a
+finaliser. Values that a template prints raw are marked in the template.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ SECTIONS = {
     "verdict": "Is it faster, and is it as accurate?",
     "time": "Where does the time go?",
     "why": "Why?",
-    "words": "What did it cost in words?",
+    "differences": "How do the answers differ?",
     "inspector": "Token by token",
-    "glossary": "How to read it",
-    "made": "How it was made",
+    "glossary": "Glossary",
+    "reproduction": "How to reproduce it",
 }
 
 
 def html(content: Page) -> str:
-    """The page as one file that needs nothing else."""
+    """Render the page as one self-contained HTML file."""
     environment = _environment(visible, autoescape=True)
     loader = PackageLoader("flybench.report")
     style, more, script = (
@@ -47,7 +47,7 @@ def html(content: Page) -> str:
 
 
 def text(content: Page) -> str:
-    """The same tables as markdown, with links to the figures' files."""
+    """Render the same contents as markdown, with links to the figure files."""
     environment = _environment(markdown, autoescape=False, keep_trailing_newline=True)
     environment.filters["preformatted"] = preformatted
     return environment.get_template("report.md.j2").render(page=content, sections=SECTIONS)

@@ -1,4 +1,4 @@
-"""The page's contents, in the order that they are read: what, why, at which price, how made."""
+"""Contents of the report page, in reading order: verdicts, time, causes, answers, reproduction."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from flybench.report.tables import (
 )
 from flybench.report.tables.table import Table
 
-NO_CARD = "No card was read: only NVIDIA's tell of clocks and energy, and old records do not."
+NO_GPU = "No GPU readings were recorded: only NVIDIA GPUs report them, and older records lack them."
 
 
 class Answer(NamedTuple):
-    """What one task and model have to say on speed and accuracy; `more` folds."""
+    """Results on speed and accuracy for one task and model; the tables of `more` are collapsed."""
 
     conclusion: Conclusion
     headline: Table
@@ -37,7 +37,7 @@ class Answer(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A section in plain shape: sentences, tables and figures, and behind a click the `more`."""
+    """A section of sentences, figures and tables; `asides` and `more` are collapsed."""
 
     sentences: list[str]
     tables: list[Table]
@@ -47,7 +47,7 @@ class Section(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Everything that both forms of the report show."""
+    """Contents shared by the HTML and the markdown report."""
 
     title: str
     subtitle: str
@@ -55,12 +55,12 @@ class Page(NamedTuple):
     together: Section
     time: Section
     why: Section
-    words: Section
+    differences: Section
     samples: list[Table]
     inspected: list[inspector.Block]
     failures: list[Table]
     glossary: Table
-    made: Section
+    reproduction: Section
     commands: dict[str, list[str]]
     files: dict[str, str]
     papers: dict[str, Table]
@@ -68,28 +68,28 @@ class Page(NamedTuple):
     @property
     def plots(self) -> list[Plot]:
         drawn = [plot for answer in self.answers for plot in answer.plots]
-        return [*drawn, *self.time.plots, *self.why.plots, *self.words.plots]
+        return [*drawn, *self.time.plots, *self.why.plots, *self.differences.plots]
 
 
 def page(runs: Sequence[Run]) -> Page:
-    """Tables, figures and sentences on `runs`."""
+    """Build the tables, figures and sentences of the report on `runs`."""
     found = groups([run for run in runs if run.arms])
-    looks = figures.looks(found)
-    answers = [_answer(group, looks) for group in found]
+    styles = figures.styles(found)
+    answers = [_answer(group, styles) for group in found]
     tests = _present([across.accuracy_tests(runs), *across.tables(runs)])
     return Page(
-        title=f"flybench: {_what(runs)}",
+        title=f"flybench: {_subject(runs)}",
         subtitle=_machines(runs),
         answers=answers,
         together=Section(across.notes(runs), [], [], [], tests),
-        time=_time(found, looks),
-        why=Section([], [], figures.drawn(found, looks, "why"), [], []),
-        words=_words(found, looks),
+        time=_time(found, styles),
+        why=Section([], [], figures.drawn(found, styles, "why"), [], []),
+        differences=_differences(found, styles),
         samples=_per_arm(found, samples.samples),
         inspected=inspector.blocks(runs),
         failures=_present([overview.failures(runs)]),
         glossary=overview.glossary(),
-        made=Section(
+        reproduction=Section(
             [], _present([provenance.shared(runs)]), [], [], _present([provenance.own(runs)])
         ),
         commands=provenance.commands(runs),
@@ -98,8 +98,8 @@ def page(runs: Sequence[Run]) -> Page:
     )
 
 
-def _answer(group: Group, looks: figures.Looks) -> Answer:
-    told = {
+def _answer(group: Group, styles: figures.Styles) -> Answer:
+    by_arm = {
         arm: verdict
         for run in group.runs
         for arm, verdict in zip(run.shown, verdicts(run), strict=True)
@@ -109,34 +109,34 @@ def _answer(group: Group, looks: figures.Looks) -> Answer:
     more += [overview.rules(group), *categories, overview.everything(group)]
     return Answer(
         conclusion(group),
-        overview.headline(group, told),
-        [*figures.drawn([group], looks, "verdict"), *figures.grids(group)],
-        list(told.values()),
+        overview.headline(group, by_arm),
+        [*figures.drawn([group], styles, "verdict"), *figures.grids(group)],
+        list(by_arm.values()),
         _present(more),
     )
 
 
-def _time(found: Sequence[Group], looks: figures.Looks) -> Section:
+def _time(found: Sequence[Group], styles: figures.Styles) -> Section:
     metered = _present([gpu_states.gpu_states(group) for group in found])
     return Section(
-        [text for group in found for text in costs.regimes(group)] + ([] if metered else [NO_CARD]),
+        [text for group in found for text in costs.regimes(group)] + ([] if metered else [NO_GPU]),
         _present([costs.rounds(group) for group in found]),
-        figures.drawn(found, looks, "time"),
+        figures.drawn(found, styles, "time"),
         [text for group in found for text in costs.sentences(group)],
         metered,
     )
 
 
-def _words(found: Sequence[Group], looks: figures.Looks) -> Section:
+def _differences(found: Sequence[Group], styles: figures.Styles) -> Section:
     return Section(
         [],
         _present([loose.table(group) for group in found]),
-        figures.drawn(found, looks, "words"),
+        figures.drawn(found, styles, "differences"),
         [],
         [
             *_per_arm(found, samples.flips),
-            *_per_arm(found, loose.before_lost_facts),
-            *_per_arm(found, loose.before_won_facts),
+            *_per_arm(found, loose.before_lost),
+            *_per_arm(found, loose.before_won),
         ],
     )
 
@@ -147,7 +147,7 @@ def _per_arm(found: Sequence[Group], build: Callable[[Run, Arm], Table | None]) 
 
 
 def _papers(found: Sequence[Group], answers: Sequence[Answer]) -> dict[str, Table]:
-    """The tables that are written as files too, by name."""
+    """Tables that are also written as files, by file name."""
     tables = {
         f"{name}-{group.key}": table
         for group, answer in zip(found, answers, strict=True)
@@ -165,15 +165,15 @@ def _present(candidates: Sequence[Table | None]) -> list[Table]:
     return [table for table in candidates if table is not None]
 
 
-def _what(runs: Sequence[Run]) -> str:
+def _subject(runs: Sequence[Run]) -> str:
     titles = list(dict.fromkeys(run.title for run in runs))
     methods = list(dict.fromkeys(arm.method for run in runs for arm in run.compared))
-    what = f"{len(methods)} methods" if len(methods) > 3 else ", ".join(methods) or "AR"
-    return f"{what} on {titles[0] if len(titles) == 1 else f'{len(titles)} tasks'}"
+    listed = f"{len(methods)} methods" if len(methods) > 3 else ", ".join(methods) or "AR"
+    return f"{listed} on {titles[0] if len(titles) == 1 else f'{len(titles)} tasks'}"
 
 
 def _machines(runs: Sequence[Run]) -> str:
-    known = [run.provenance for run in runs]
-    places = dict.fromkeys(f"{about['device']}, engine {about['engine']}" for about in known)
+    facts = [run.provenance for run in runs]
+    machines = dict.fromkeys(f"{each['device']}, engine {each['engine']}" for each in facts)
     count = f"{len(runs)} runs; " if len(runs) > 1 else ""
-    return f"{count}{'; '.join(places)}; one stream (batch size 1)"
+    return f"{count}{'; '.join(machines)}; batch size 1"

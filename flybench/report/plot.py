@@ -1,8 +1,9 @@
-"""One drawn figure in the forms that the report needs; the only module that imports matplotlib.
+"""Figures as SVG and PNG; the only module that imports matplotlib.
 
-A figure is drawn once: as SVG for light pages, with its colours exchanged for dark ones, and as PNG
-for markdown. The colours stay apart for colour-blind readers (Okabe and Ito's hues, darker on
-white) and in grey. No two of a theme are alike, so that each has one partner in the other.
+A figure is drawn once and saved as SVG for light pages and as PNG for markdown. The SVG for dark
+pages is the light one with its colours replaced. The colours can be distinguished by colour-blind
+readers (Okabe and Ito's hues, darker on white) and in greyscale. All colours within a theme differ,
+which makes the replacement unique.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ DARK: Theme = {
 
 @dataclass(frozen=True)
 class Plot:
-    """A drawn figure; `name` is a plain file name, `alt` says what it shows."""
+    """A drawn figure; `name` is its file name without extension, `alt` its text alternative."""
 
     name: str
     alt: str
@@ -49,28 +50,28 @@ class Plot:
 def plot(
     name: str, alt: str, caption: str, draw: Draw, width: float = 4.7, height: float = 3.1
 ) -> Plot:
-    """Draw with `draw` on fresh axes, for every form; inches."""
+    """Draw one figure in all formats; sizes are in inches."""
     return panels(name, alt, caption, (draw,), width, height)
 
 
 def panels(
     name: str, alt: str, caption: str, draws: Sequence[Draw], width: float, height: float
 ) -> Plot:
-    """Several axes side by side on one vertical axis, for every form; inches."""
+    """Draw panels side by side with a shared vertical axis, in all formats; sizes are in inches."""
     svg, image = _render(draws, ("svg", "png"), width, height)
     drawn = svg.decode()
     return Plot(name, alt, caption, _address(drawn), _address(darkened(drawn)), image)
 
 
 def png(draws: Sequence[Draw], width: float, height: float) -> bytes:
-    """Panels side by side on one vertical axis, as a PNG for light pages; inches."""
+    """Draw panels side by side with a shared vertical axis as PNG; sizes are in inches."""
     return _render(draws, ("png",), width, height)[0]
 
 
 def darkened(svg: str) -> str:
-    """A drawing for light pages in the colours of dark ones."""
-    partners = {LIGHT[role]: DARK[role] for role in LIGHT}
-    return re.sub("|".join(partners), lambda found: partners[found[0]], svg)
+    """Replace the colours of the light theme by those of the dark theme."""
+    dark = {LIGHT[role]: DARK[role] for role in LIGHT}
+    return re.sub("|".join(dark), lambda match: dark[match[0]], svg)
 
 
 def _address(svg: str) -> str:
@@ -87,28 +88,28 @@ def _render(
         for draw, each in zip(draws, axes, strict=True):
             draw(each, LIGHT)
         figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # laid out once for all forms
+        figure.set_layout_engine("none")  # one layout for all formats
         return [_saved(figure, kind) for kind in kinds]
 
 
 def _saved(figure: Figure, kind: str) -> bytes:
     stream = io.BytesIO()
     background = "none" if kind == "svg" else LIGHT["page"]
-    # No date, so that the same run gives the same file.
+    # Without a date the same run produces the same file.
     metadata = {"Date": None} if kind == "svg" else {}
     figure.savefig(stream, format=kind, dpi=160, facecolor=background, metadata=metadata)
     return stream.getvalue()
 
 
 def legend_below(axes: Axes, columns: int = 1) -> None:
-    """Put the legend under the axes, where it covers no data."""
+    """Add the legend below the axes."""
     figure = axes.get_figure(root=True)
     assert figure is not None, "axes without a figure have no legend"
     figure.legend(loc="outside lower left", ncols=columns)
 
 
 def log_scales(axes: Axes, across: Sequence[int]) -> None:
-    """Logarithmic axes with plain numbers: `across` on the horizontal one, 1, 2 and 5 up."""
+    """Set logarithmic axes with plain tick labels: `across` horizontally, 1, 2, 5, … vertically."""
     axes.set(xscale="log", yscale="log")
     axes.set_xticks(across, [f"{tick:,}" for tick in across])
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -123,7 +124,7 @@ def _style(theme: Theme) -> Any:
         **dict.fromkeys(ink, theme["ink"]),
         **dict.fromkeys(lines, theme["soft"]),
         **{f"axes.spines.{side}": False for side in ("top", "right")},
-        "text.parse_math": False,  # a name with two dollar signs is a name
+        "text.parse_math": False,  # names may contain dollar signs
         "svg.hashsalt": "flybench",
         "axes.facecolor": "none",
         "axes.grid": True,

@@ -1,4 +1,4 @@
-"""A run as the report needs it, read once: its methods as arms, each with a name."""
+"""Runs loaded for a report, with their methods as named arms."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from flybench.metrics.results import MethodResult, baseline_of, results
 from flybench.metrics.stats import holm
 from flybench.records.cached import CachedFolder
 from flybench.records.folder import RunFolder
-from flybench.report.names import Place, arm_names
+from flybench.report.names import ArmKey, arm_names
 
 
 class Corrected(NamedTuple):
-    """McNemar's p after Holm's correction for so many tests."""
+    """McNemar p-value after Holm's correction for `tests` tests."""
 
     p: float
     tests: int
@@ -27,10 +27,10 @@ class Corrected(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Arm(MethodResult):
-    """One method of one run, as a page calls it.
+    """One method of one run, with its names in the report.
 
-    `name` tells it apart among the arms of its task and model, `label` on the whole page. `holm`
-    is its test of accuracy as one of a family; None where there is no other.
+    `name` is unique within its task and model, `label` on the whole page. `holm` is its corrected
+    accuracy test; None if the report has no other test.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Run:
         return self.folder.provenance()
 
     def text(self, name: str) -> str:
-        """A file of the folder as it is, empty if it is not there."""
+        """Return the content of a file in the folder; empty if it does not exist."""
         path = self.folder.path / name
         return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
 
@@ -68,19 +68,19 @@ class Run:
 
     @property
     def compared(self) -> list[Arm]:
-        """The arms to compare with AR."""
+        """Arms that are compared with AR."""
         return [arm for arm in self.arms if arm.method not in BASELINES]
 
     @property
     def shown(self) -> list[Arm]:
-        """The arms to speak of one by one: those compared, or AR alone."""
+        """Arms with a verdict: the compared ones, or AR if there are none."""
         return self.compared or self.arms[:1]
 
     @property
     def repeat(self) -> Arm | None:
-        """AR's second turn, if the run has one and AR's first beside it."""
-        found = [arm for arm in self.arms if arm.method == REPEAT and arm.row.n_paired]
-        return found[0] if found else None
+        """The repeat of AR, if the run has both it and AR."""
+        repeats = [arm for arm in self.arms if arm.method == REPEAT and arm.row.n_paired]
+        return repeats[0] if repeats else None
 
     @cached_property
     def baseline(self) -> pd.DataFrame:
@@ -88,16 +88,16 @@ class Run:
         return baseline_of(self.folder).samples
 
     def pair(self, arm: Arm) -> Paired:
-        """The arm beside AR, on the samples that both finished."""
+        """Pair the arm with AR on the samples that both finished."""
         return Paired(self.baseline, arm.samples)
 
     def joined(self, arm: Arm) -> pd.DataFrame:
-        """Samples that AR or `arm` finished: columns of the arm, and AR's as NAME_ar."""
+        """Join the samples that AR or `arm` finished; AR's columns are named NAME_ar."""
         return joined(self.baseline, arm.samples, every=True)
 
 
 def load(folders: Sequence[RunFolder]) -> list[Run]:
-    """Read the folders; arms alike in method, task and model are told apart by their settings."""
+    """Load the runs in `folders` and name their arms."""
     cached = [CachedFolder.of(folder) for folder in folders]
     tables = [results(folder) for folder in cached]
     corrected = _corrected(tables)
@@ -111,21 +111,21 @@ def load(folders: Sequence[RunFolder]) -> list[Run]:
 def _arm(
     result: MethodResult,
     number: int,
-    names: Mapping[Place, str],
-    corrected: Mapping[Place, Corrected],
+    names: Mapping[ArmKey, str],
+    corrected: Mapping[ArmKey, Corrected],
 ) -> Arm:
-    place, row = (number, result.method), result.row
+    key, row = (number, result.method), result.row
     return Arm(
         folder=result.folder,
         method=result.method,
-        name=names[place],
-        label=f"{names[place]} · {row.task} · {row.model}",
-        holm=corrected.get(place),
+        name=names[key],
+        label=f"{names[key]} · {row.task} · {row.model}",
+        holm=corrected.get(key),
     )
 
 
-def _corrected(tables: Sequence[list[MethodResult]]) -> dict[Place, Corrected]:
-    """Corrected tests by the number of the run and the method; empty for fewer than two."""
+def _corrected(tables: Sequence[list[MethodResult]]) -> dict[ArmKey, Corrected]:
+    """Corrected tests by index of the run and method; empty for fewer than two tests."""
     tests = {
         (number, result.method): result.row.mcnemar_p
         for number, table in enumerate(tables)

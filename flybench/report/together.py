@@ -1,4 +1,4 @@
-"""What only several runs together say, as text for the end of a sweep."""
+"""Results over several runs, as text printed at the end of a sweep."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flybench.report.tables.table import plain
 
 
 def together(folders: Sequence[RunFolder]) -> str:
-    """Their accuracy tests corrected as one family, and their seeds; empty for a single run."""
+    """Format the corrected accuracy tests and the spread over seeds; empty for a single run."""
     if len(folders) < 2:
         return ""
     runs = load(folders)

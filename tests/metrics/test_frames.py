@@ -127,7 +127,7 @@ def test_loose_tokens_before_the_fact(
     record = Record("s1", "fly", "", 0, "", [first, last])
     score = Score("s1", "fly", 0.0, {}, extracted)
     folder = hand_built.write(tmp_path, [record], [score])
-    found = sample_frame(folder, "fly").loc["s1", "before_fact"]
+    found = sample_frame(folder, "fly").loc["s1", "before_extracted"]
     assert [each.token.index for each in found] == places
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from flybench.metrics.divergence import COPIES, LONGEST, SHORTEST, looped
+from flybench.metrics.divergence import MAX_NGRAM, MIN_COPIES, MIN_LOOP, looped
 
 FRESH = list(range(1000, 1100))
 
@@ -15,11 +15,11 @@ def slowly(ids: list[int]) -> int:
     """Every stretch that copies of its own beginning fill, tried one by one."""
     inside = set()
     for start in range(len(ids)):
-        for size in range(1, LONGEST + 1):
+        for size in range(1, MAX_NGRAM + 1):
             end = start + size
             while end < len(ids) and ids[end] == ids[end - size]:
                 end += 1
-            if end - start >= max(COPIES * size, SHORTEST):
+            if end - start >= max(MIN_COPIES * size, MIN_LOOP):
                 inside |= {*range(start, end)}
     return len(inside)
 
@@ -29,13 +29,13 @@ def slowly(ids: list[int]) -> int:
     [
         ([], 0),
         (FRESH, 0),
-        ([7] * SHORTEST, SHORTEST),
-        ([7] * (SHORTEST - 1), 0),
+        ([7] * MIN_LOOP, MIN_LOOP),
+        ([7] * (MIN_LOOP - 1), 0),
         ([*FRESH, *[1, 2, 3] * 8, 1], 25),  # the last copy is cut off
         ([*FRESH[:10], *FRESH[:10], *FRESH[:10]], 0),  # three copies are verses
         (FRESH[:10] * 4, 40),
         ([*[1, 2] * 12, *FRESH, *[3] * 30], 54),
-        (FRESH[: LONGEST + 1] * 5, 0),
+        (FRESH[: MAX_NGRAM + 1] * 5, 0),
     ],
 )
 def test_tokens_in_loops(ids: list[int], count: int) -> None:

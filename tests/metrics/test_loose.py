@@ -27,7 +27,7 @@ def samples() -> pd.DataFrame:
     counts = [len(row) for row in rows]
     return frame(
         loose_tokens=rows,
-        before_fact=[rows[0][:1], *rows[1:]],
+        before_extracted=[rows[0][:1], *rows[1:]],
         loose=counts,
         tokens=[100] * 4,
         correct=[0.0, 1.0, 1.0, float("nan")],
@@ -47,7 +47,7 @@ def test_figures_of_a_method(samples: pd.DataFrame) -> None:
 
 
 def test_without_loose_tokens_there_is_no_share(samples: pd.DataFrame) -> None:
-    samples = samples.assign(loose_tokens=[[]] * 4, before_fact=[[]] * 4, loose=0)
+    samples = samples.assign(loose_tokens=[[]] * 4, before_extracted=[[]] * 4, loose=0)
     found = audit(samples, frame(correct=[1.0, 1.0, 0.0, 1.0]))
     assert (found["loose_classes"], found["loose_improbable"]) == ({}, None)
     assert found["loose_flips"] == (0, 0)

@@ -40,15 +40,15 @@ def test_without_an_interval_nothing_is_decided() -> None:
     nothing = Estimate(1, 1.2, None)
     assert (nothing.side(1), nothing.verdict(0.01)) == ("open", "not resolved")
     assert nothing.needed(1) == MANY
-    assert (nothing.text("×"), nothing.words("×")) == ("1.20×", "1.20× (no interval)")
+    assert (nothing.text("×"), nothing.in_words("×")) == ("1.20×", "1.20× (no interval)")
 
 
 def test_texts() -> None:
     found = Estimate(9, 0.987, Interval(0.951, 1.02))
     assert found.text("×") == "0.99× [0.95,\u00a01.02]"
     assert found.text("%") == "98.7\u00a0% [95.1,\u00a0102.0]"
-    assert found.words("×") == "0.99× (95\u00a0% interval 0.95 to 1.02)"
-    assert found.words("%") == "98.7\u00a0% (95\u00a0% interval 95.1\u00a0% to 102.0\u00a0%)"
+    assert found.in_words("×") == "0.99× (95\u00a0% interval 0.95 to 1.02)"
+    assert found.in_words("%") == "98.7\u00a0% (95\u00a0% interval 95.1\u00a0% to 102.0\u00a0%)"
     assert found.brief() == "0.987 [0.951, 1.02]"
 
 

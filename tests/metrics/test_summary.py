@@ -13,7 +13,7 @@ import pytest
 from flybench.core.samples import Record
 from flybench.metrics import summary
 from flybench.metrics import suppression as few
-from flybench.metrics.divergence import first_divergence, partings
+from flybench.metrics.divergence import first_divergence, first_divergences
 from flybench.metrics.frames import sample_frame
 from flybench.metrics.glossary import GLOSSARY
 from flybench.metrics.stats import accuracy_interval, bootstrap, retention_interval
@@ -24,7 +24,7 @@ from tests.helpers import hand_built
 @pytest.fixture(autouse=True)
 def small_counts_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures by hand are of tiny counts on purpose."""
-    monkeypatch.setattr(few, "FEWEST", 0)
+    monkeypatch.setattr(few, "MIN_COUNT", 0)
 
 
 @pytest.fixture
@@ -187,9 +187,9 @@ def test_a_folder_without_plain_decoding_compares_nothing(tmp_path: Path) -> Non
 
 def test_a_token_that_only_a_loose_rule_kept_is_no_tie(folder: RunFolder) -> None:
     ar, fly = (sample_frame(folder, method) for method in ("ar", "fly"))
-    assert partings(ar, fly)["tie"].sum() == 1
+    assert first_divergences(ar, fly)["tie"].sum() == 1
     loose = fly.assign(loose_indices=[[0, 2]] * len(fly))
-    assert partings(ar, loose)["tie"].sum() == 0
+    assert first_divergences(ar, loose)["tie"].sum() == 0
 
 
 def test_tie_flips_of_no_pairs_are_unknown(tmp_path: Path) -> None:

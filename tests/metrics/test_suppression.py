@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flybench.metrics.summary import summarise
-from flybench.metrics.suppression import COUNTED, FEWEST
+from flybench.metrics.suppression import DENOMINATORS, MIN_COUNT
 from flybench.run.headline import headline
 from tests.helpers import hand_built
 from tests.helpers.synthetic import write_run
@@ -37,14 +37,14 @@ def test_a_speed_up_of_one_sample_has_no_interval_and_is_not_given(tmp_path: Pat
     assert ("too few (n=1)" in headline(rows)) == (n == 1)
 
 
-@pytest.mark.parametrize("solved", [0, FEWEST - 1, FEWEST])
+@pytest.mark.parametrize("solved", [0, MIN_COUNT - 1, MIN_COUNT])
 def test_retention_needs_answers_that_ar_solved(tmp_path: Path, solved: int) -> None:
     rows = summarise(write_run(tmp_path / "run", 40, right=solved / 40))
-    known = solved >= FEWEST
+    known = solved >= MIN_COUNT
     assert (rows[1]["retention"] is not None) == known
     assert rows[1]["too_few"] == ({} if known else {"retention": solved})
     assert (f"too few (n={solved})" in headline(rows)) != known
 
 
 def test_every_guarded_figure_is_in_a_row(tmp_path: Path) -> None:
-    assert set(COUNTED) < set(summarise(write_run(tmp_path / "run", 3))[0].plain())
+    assert set(DENOMINATORS) < set(summarise(write_run(tmp_path / "run", 3))[0].plain())

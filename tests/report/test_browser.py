@@ -69,7 +69,7 @@ def test_first_sample_is_open(page: Any) -> None:
     assert shown(page) == 2 * COUNT
     assert page.locator("#inspector-name").inner_text() == "sums/000 · fly"
     assert page.locator(f"{AR} [role=option]").count() == 40
-    assert page.locator(".token.parting").count() >= 1
+    assert page.locator(".token.diverged").count() >= 1
 
 
 def test_filters(page: Any) -> None:

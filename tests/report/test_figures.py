@@ -47,13 +47,13 @@ def test_colours_of_a_theme_are_told_apart() -> None:
 
 
 def test_every_section_draws_and_begins_with_the_finding(group: Group) -> None:
-    looks = figures.looks([group])
+    styles = figures.styles([group])
     drawn = {
         plot.name.split("-")[0]: plot
-        for section in ("verdict", "time", "why", "words")
-        for plot in figures.drawn([group], looks, section)
+        for section in ("verdict", "time", "why", "differences")
+        for plot in figures.drawn([group], styles, section)
     }
-    assert {"pareto", "phases", "tau", "lengths", "positions", "fates", "divergence"} == {*drawn}
+    assert {"pareto", "phases", "tau", "lengths", "positions", "outcomes", "divergence"} == {*drawn}
     assert drawn["pareto"].alt.startswith("fly answers fastest, ")
     assert "fly" in drawn["tau"].alt and "modelled" in drawn["tau"].alt
 
@@ -65,9 +65,9 @@ def test_methods_look_alike_on_every_task(tmp_path: Path) -> None:
         for method in methods
     ]
     found = groups(load(runs))
-    looks = figures.looks(found)
-    assert looks[found[0].compared[1]] == looks[found[1].compared[0]]
-    assert looks[found[0].compared[0]] != looks[found[0].compared[1]]
+    styles = figures.styles(found)
+    assert styles[found[0].compared[1]] == styles[found[1].compared[0]]
+    assert styles[found[0].compared[0]] != styles[found[0].compared[1]]
 
 
 def test_front_keeps_what_no_other_beats() -> None:

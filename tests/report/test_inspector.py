@@ -41,7 +41,7 @@ def test_an_answer_is_whole(tmp_path: Path) -> None:
     assert len(pieces) == len(own["outcomes"]) == len(own["margins"]) == len(turn.ids)
     assert "".join(pieces) == turn.text.replace("\u202e", "⟨U+202E⟩")
     assert sum(own["rounds"]) == len(turn.ids) and ar["rounds"] == []
-    assert [loose[0] for loose in own["loose"]] == [token.place for token in turn.loose_tokens]
+    assert [loose[0] for loose in own["loose"]] == [token.index for token in turn.loose_tokens]
     assert {ord(char) - 48 for char in own["margins"]} == {8}
     assert set(ar["outcomes"]) == {"p"}
 

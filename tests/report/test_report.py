@@ -18,8 +18,8 @@ from flybench.report import write_report
 from tests.helpers.parsing import Page
 from tests.helpers.synthetic import write_run
 
-SECTIONS = ("verdict", "time", "why", "words", "inspector", "glossary", "made")
-FIGURES = ("pareto", "phases", "tau", "lengths", "positions", "fates", "divergence")
+SECTIONS = ("verdict", "time", "why", "differences", "inspector", "glossary", "reproduction")
+FIGURES = ("pareto", "phases", "tau", "lengths", "positions", "outcomes", "divergence")
 
 
 class Written(NamedTuple):
@@ -102,8 +102,8 @@ def test_markdown_links_to_written_figures(three: Written) -> None:
 
 
 def test_small_sample_is_said_to_be_small(three: Written) -> None:
-    assert "n = 3 is too small for a claim about speed" in three.page.text
-    assert "n = 3 is too small for a claim about accuracy" in three.page.text
+    assert "n = 3 is too small for a conclusion about speed" in three.page.text
+    assert "n = 3 is too small for a conclusion about accuracy" in three.page.text
 
 
 def test_command_names_no_machine_path(three: Written) -> None:
@@ -113,7 +113,7 @@ def test_command_names_no_machine_path(three: Written) -> None:
 def test_ar_alone(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", 3, method="ar")
     written = report(tmp_path / "out", run)
-    assert "there is no method to compare it with" in written.page.text
+    assert "no other method was run for comparison" in written.page.text
     assert "baseline only" in written.markdown
     assert [plot.name for plot in (tmp_path / "out/figures").iterdir()] == ["phases-sums-tiny.png"]
     assert report(tmp_path / "again", run).html == written.html, "the same files, another page"
@@ -131,10 +131,9 @@ def test_every_sample_failed(tmp_path: Path) -> None:
 def test_unscored(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", 3, scored=False, judged="unjudged")
     written = report(tmp_path / "out", run)
-    assert "Nothing judges this task" in written.page.text
+    assert "This task has no scoring rule" in written.page.text
     assert (
-        "not resolved"
-        not in written.page.text.split("How it was made")[1].split("How to read it")[0]
+        "not resolved" not in written.page.text.split("How to reproduce it")[1].split("Glossary")[0]
     )
     assert len(written.page.tags("img")) == len(FIGURES)
 

@@ -61,7 +61,7 @@ def test_jobs_elsewhere_end_as_they_do_here(
     before = [RunFolder(path).records_file.read_text() for path in runs()]
     assert main([*command[:-1], "task.max_new_tokens=6"]) == 0
     assert [RunFolder(path).records_file.read_text() for path in runs()] == before
-    assert "corrected for a family of 2 tests" in capsys.readouterr().out
+    assert "Holm's correction for 2 tests" in capsys.readouterr().out
 
 
 def runs() -> list[Path]:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from flybench.analysis.compare.sides import Side
 from flybench.config import BASELINE
-from flybench.metrics.divergence import partings
+from flybench.metrics.divergence import first_divergences
 from flybench.metrics.paired import Estimate, Paired, relation
 from flybench.metrics.stats import Interval, Pairs, ratio
 from flybench.metrics.suppression import solves_enough
@@ -78,7 +78,7 @@ def times(a: Side, b: Side) -> dict[str, ComparedFigure]:
         TO_ANSWER: _seconds(pair.table),
         "tokens/s": _related(pair.table, "tokens", "decode_s"),
     }
-    four = pair.beside(plain)
+    four = pair.with_plain(plain)
     if len(four) and (a.method, b.method) != (BASELINE, BASELINE):
         ours, theirs = ("total_s_ar_plain", "total_s_ar"), ("total_s_plain", "total_s")
         found[OVER_AR] = _figure(four, ours, theirs, relation(four, ours, theirs))
@@ -143,7 +143,7 @@ def accuracy(a: Side, b: Side) -> Accuracy | None:
 
 def divergence(a: Side, b: Side) -> Divergence:
     """Return the divergence of B's ids from A's."""
-    found = partings(a.samples, b.samples)
-    parted = found["place"].dropna()
+    found = first_divergences(a.samples, b.samples)
+    parted = found["diverged_at"].dropna()
     median = float(parted.median()) if len(parted) else None
     return Divergence(len(found), len(found) - len(parted), median, int(found["tie"].sum()))

@@ -12,7 +12,7 @@ from flybench.analysis.show import body
 from flybench.analysis.show.outcomes import escaped, legend, one_line
 from flybench.config import BASELINE, BASELINES
 from flybench.core.samples import Generation, Record, Score
-from flybench.metrics.divergence import partings
+from flybench.metrics.divergence import first_divergences
 from flybench.records.token_texts import Vocabulary, pieces_of
 from flybench.text import NONE, aligned, number, shorten
 
@@ -40,7 +40,7 @@ def list_samples(own: pd.DataFrame, baseline: pd.DataFrame) -> str:
 
     Both frames are those of `sample_frame`; AR's may be empty.
     """
-    table = own.join(baseline, rsuffix="_ar").join(partings(baseline, own))
+    table = own.join(baseline, rsuffix="_ar").join(first_divergences(baseline, own))
     change = table["correct"] - table["correct_ar"]
     table["flip"] = np.sign(change.fillna(0.0))
     table["speed"] = table["total_s_ar"] / table["total_s"]
@@ -53,7 +53,7 @@ def list_samples(own: pd.DataFrame, baseline: pd.DataFrame) -> str:
             shorten(one_line(str(name)), NAME),
             FLIPS.get(row["flip"], ""),
             *(number(row[column], 0) for column in ("correct", "correct_ar", "tokens", "loose")),
-            NONE if pd.isna(row["place"]) else f"{row['place']:.0f}",
+            NONE if pd.isna(row["diverged_at"]) else f"{row['diverged_at']:.0f}",
             number(row["speed"]),
         ]
         for name, row in zip(table.index, table.to_dict("records"), strict=True)

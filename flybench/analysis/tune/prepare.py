@@ -14,7 +14,7 @@ from flybench.config import MethodConfig, RecordConfig, RunConfig, digest, to_tr
 from flybench.config.compose import Request, cells
 from flybench.core.errors import FlybenchError
 from flybench.engine.loading.placement import use_threads
-from flybench.metrics.suppression import FEWEST_TUNED
+from flybench.metrics.suppression import MIN_TUNING_SAMPLES
 from flybench.records.folder import RunFolder
 from flybench.run.plan import Plan, make_plan
 from flybench.run.provenance import model_facts
@@ -123,10 +123,10 @@ def _halves(config: RunConfig, settings: TuneSettings) -> tuple[RunConfig, RunCo
     longest = settings.drafters(config.method)[0]
     whole = replace(config, method=longest, shuffle=True)
     count = len(make_plan(whole).prompts)
-    if count < FEWEST_TUNED:
+    if count < MIN_TUNING_SAMPLES:
         raise FlybenchError(
             f"{count} samples are too few to choose on one half and confirm on the other: use at "
-            f"least {FEWEST_TUNED}, better hundreds."
+            f"least {MIN_TUNING_SAMPLES}, better hundreds."
         )
     decisive = [whole.identity(), asdict(settings), config.limit, config.offset]
     name = f"tune-{config.model.name}-{config.task.name}-{digest(decisive)[:8]}"

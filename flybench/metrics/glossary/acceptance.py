@@ -1,20 +1,20 @@
-"""The glossary's figures of drafts, loose tokens and divergence; letters as in the package."""
+"""Glossary entries on drafts, loose tokens and divergence; symbols as in the package."""
 
 from __future__ import annotations
 
 from flybench.metrics.glossary.entry import Entry
-from flybench.metrics.suppression import COUNTED, FEWEST
+from flybench.metrics.suppression import DENOMINATORS, MIN_COUNT
 
 ACCEPTANCE: dict[str, Entry] = {
     "tau_pooled": Entry(
-        "τ pooled", "tokens/round", "ΣN / ΣR; the correction or bonus token is included."
+        "τ pooled", "tokens/round", "ΣN / ΣR, including the correction or bonus token."
     ),
     "tau_mean": Entry("τ mean", "tokens/round", "Mean over samples of N / R."),
     "accept_rate": Entry("accept rate", "%", "ΣA / ΣD.", 100, 1),
     "draft_coverage": Entry(
-        "draft vocabulary",
+        "draft vocabulary coverage",
         "% of AR",
-        "AR's tokens that the drafter could propose / AR's tokens; for drafters of a part of the "
+        "AR's tokens in the drafter's vocabulary / AR's tokens; only for drafters with a reduced "
         "vocabulary.",
         100,
         2,
@@ -22,52 +22,52 @@ ACCEPTANCE: dict[str, Entry] = {
     "loose_per_1000": Entry(
         "loose tokens",
         "per 1000",
-        "1000 · Σloose / ΣN: kept tokens that are not the target's own choice.",
+        "1000 · Σloose / ΣN. A loose token was kept although it is not the target's choice.",
         1,
         1,
     ),
     "loose_classes": Entry(
         "loose tokens by class",
         "per 1000",
-        "1000 · loose tokens of a class / ΣN. A class looks at the token, at what the target "
-        "preferred and at the place: ending (one of them ends the answer), digit (number words "
-        "too), format, sign or unit, negation, quote or copy (the favourite would have gone on "
-        "with four tokens copied from the text before), identifier, function word, other; the "
-        "first that fits. Records of earlier versions lack places or copies.",
+        "1000 · loose tokens of a class / ΣN. The class depends on the token, the target's top-1 "
+        "token and the position; the first match counts: ending (either token ends the answer), "
+        "digit (including number words), format, sign or unit, negation, quote or copy (the top-1 "
+        "token would continue four tokens copied from the preceding text), identifier, function "
+        "word, other. Records of earlier versions lack positions or copies.",
     ),
     "loose_improbable": Entry(
         "improbable loose tokens",
         "%",
-        "Loose tokens with less than a fifth of the favourite's probability / loose tokens.",
+        "Loose tokens with less than a fifth of the top-1 probability / loose tokens.",
         100,
         1,
     ),
     "loose_opening": Entry(
-        "loosened openings",
+        "loose openings",
         "%",
-        "Samples with a loose token among the first 8 of an answer / samples: one there can turn "
-        "a short answer into a long one.",
+        "Samples with a loose token among the first 8 tokens of an answer / samples. An early "
+        "loose token can turn a short answer into a long one.",
         100,
         1,
     ),
     "loose_flips": Entry(
         "lost / won after a loose token",
         "pairs",
-        "Judged pairs that the method lost / won where its answer has loose tokens.",
+        "Judged pairs that the method lost / won with loose tokens in its answer.",
         digits=0,
     ),
     "loose_harmful": Entry(
         "harmful acceptances",
         "tokens",
-        "Loose tokens of answers that the method got wrong and AR right, up to the end of what the "
-        "scorer read, or in the whole answer where it read nothing that stands there.",
+        "Loose tokens in answers that the method got wrong and AR right, up to the end of the text "
+        "that the scorer extracted, or in the whole answer if that text does not occur in it.",
         digits=0,
     ),
     "ms_per_round": Entry(
         "time per round",
         "ms",
-        "Mean time of a round by phase. draft: proposing; verify: scoring and judging; other: the "
-        "copy to the host, stopping and committing.",
+        "Mean time of a round by phase. draft: proposing tokens; verify: the target's forward pass "
+        "and the acceptance rule; other: copy to the host, stop checks and commit.",
     ),
     "exact_match_rate": Entry(
         "equal to AR", "%", "Samples whose token ids equal AR's / paired samples.", 100, 1
@@ -82,38 +82,36 @@ ACCEPTANCE: dict[str, Entry] = {
     "tie_flips": Entry(
         "tie flips",
         "samples",
-        "First divergences at which AR's own top-2 logit gap was below 0.125, and that no loose "
-        "rule made: a near tie that another order of additions can flip.",
+        "First divergences where AR's top-2 logit gap is below 0.125 and the method's token is not "
+        "a loose one: a near tie that a different summation order can flip.",
         digits=0,
     ),
     "too_few": Entry(
         "too few",
         "",
-        f"Ratios that are not given, with the count below the line, fewer than {FEWEST}, of "
-        "samples fewer than 2: "
-        + "; ".join(f"{name} ({what})" for name, what in COUNTED.items())
-        + ".",
+        f"Suppressed ratios with their denominator, which is below {MIN_COUNT}, or below 2 for "
+        "samples: " + "; ".join(f"{name} ({unit})" for name, unit in DENOMINATORS.items()) + ".",
         digits=0,
     ),
-    "device": Entry("device", "", "Hardware that decoded."),
-    "engine": Entry("engine", "", "How the models were run."),
+    "device": Entry("device", "", "Hardware used for decoding."),
+    "engine": Entry("engine", "", "Engine that ran the models."),
     "emitted": Entry(
         "emitted tokens",
         "tokens/round",
-        "Tokens that one round added: the accepted ones and the target's own.",
+        "Tokens added by one round: the accepted ones and the target's token.",
         digits=0,
     ),
     "accept_at": Entry(
-        "accepted up to here",
+        "accepted up to position",
         "%",
-        "Rounds that accepted at least i tokens / rounds that drafted at least i (i = position).",
+        "Rounds that accepted at least i tokens / rounds that drafted at least i, for position i.",
         100,
         1,
     ),
     "accept_cond": Entry(
-        "accepted if the one before was",
+        "accepted given the previous",
         "%",
-        "Rounds that accepted at least i tokens / those that drafted i and accepted i − 1.",
+        "Rounds that accepted at least i tokens / rounds that drafted i and accepted i − 1.",
         100,
         1,
     ),

@@ -1,4 +1,4 @@
-"""The form of a glossary entry."""
+"""Type of a glossary entry."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """One figure. A value is printed as `value * scale` with `digits` decimals."""
+    """One metric, printed as `value * scale` with `digits` decimals."""
 
     label: str
     unit: str

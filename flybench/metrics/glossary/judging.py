@@ -1,17 +1,17 @@
-"""The glossary's figures of a judging model."""
+"""Glossary entries on judge models."""
 
 from __future__ import annotations
 
 from flybench.metrics.glossary.entry import Entry
 
 JUDGED: dict[str, Entry] = {
-    "judge": Entry("judge", "", "The model that graded the answers, where no rule scores them."),
+    "judge": Entry("judge", "", "Model that graded the answers of a task without a scoring rule."),
     "pairwise": Entry(
         "wins / ties / losses",
         "pairs",
-        "Pairs in which the judge prefers the method's conversation / neither / AR's. It is asked "
-        "in both orders, and a win or loss needs both to say so; equal texts are ties unasked. "
-        "Pairs with an unreadable verdict are left out.",
+        "Pairs in which the judge prefers the method's conversation / neither / AR's. The judge "
+        "sees both orders, and a win or loss requires the same verdict in both. Equal texts are "
+        "ties without a call. Pairs with an unreadable verdict are excluded.",
         digits=0,
     ),
     "win_rate": Entry(
@@ -27,37 +27,37 @@ JUDGED: dict[str, Entry] = {
     "judge_inconsistent": Entry(
         "orders disagree",
         "pairs",
-        "Compared pairs whose two orders have different verdicts, so that they count as ties.",
+        "Compared pairs with different verdicts in the two orders; they count as ties.",
         digits=0,
     ),
     "judge_asked": Entry(
         "judgements",
         "",
-        "Different questions about a method's answers: a grade for each turn, and two comparisons "
-        "with AR for each sample whose texts differ.",
+        "Distinct judge requests on a method's answers: one grade per turn, and two comparisons "
+        "with AR per sample whose texts differ.",
         digits=0,
     ),
     "judge_unparseable": Entry(
         "unreadable verdicts",
         "",
-        "Judgements that do not end in a verdict of the form asked for. They are left out and "
-        "nothing is guessed: a sample with one among its grades has no grade.",
+        "Judgements without a verdict in the requested format. They are excluded, never guessed; a "
+        "sample with an unreadable grade has no grade.",
         digits=0,
     ),
     "judge_failed": Entry(
-        "failed calls", "", "Judgements that the judge never gave; scoring again asks.", digits=0
+        "failed calls", "", "Judge calls that failed; scoring again retries them.", digits=0
     ),
     "judge_tokens_in": Entry(
-        "tokens read by the judge", "tokens", "Over the judgements, as the judge counts.", digits=0
+        "tokens read by the judge", "tokens", "Input tokens as the judge counts them.", digits=0
     ),
     "judge_tokens_out": Entry(
-        "tokens written by the judge", "tokens", "Likewise, its reasons included.", digits=0
+        "tokens written by the judge", "tokens", "Output tokens, including reasoning.", digits=0
     ),
     "judge_cost": Entry(
         "cost of judging",
         "",
         "The judge's tokens at judge.input_price and judge.output_price, in their currency. A "
-        "judgement shared by methods or runs counts in each; it was paid for once.",
+        "judgement shared by methods or runs counts in each, although it is paid for only once.",
         digits=4,
     ),
 }

@@ -1,4 +1,4 @@
-"""The glossary's figures of speed; letters as in the package."""
+"""Glossary entries on speed; symbols as in the package."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ SPEED: dict[str, Entry] = {
     "speedup_latency": Entry(
         "speed-up, time to answer",
         "×",
-        "Σtotal_s_ar / Σtotal_s, over pairs; prefill included. It differs from the throughput "
-        "ratio where the method's answers are longer or shorter.",
+        "Σtotal_s_ar / Σtotal_s, over pairs, including prefill. It differs from the throughput "
+        "ratio if the method's answers are longer or shorter.",
     ),
     "speedup_latency_ci": Entry(
         "speed-up, time to answer, interval", "×", "Paired bootstrap over samples."
     ),
     "length_ratio": Entry("length ratio", "×", "ΣN / ΣN_ar, over pairs."),
-    "tokens_per_second": Entry("throughput", "tokens/s", "ΣN / Σdecode_s; prefill excluded.", 1, 1),
+    "tokens_per_second": Entry("throughput", "tokens/s", "ΣN / Σdecode_s, without prefill.", 1, 1),
     "ar_tokens_per_second": Entry(
-        "AR's throughput", "tokens/s", "ΣN_ar / Σdecode_s_ar over the paired samples.", 1, 1
+        "AR throughput", "tokens/s", "ΣN_ar / Σdecode_s_ar over the paired samples.", 1, 1
     ),
     "ttft_s": Entry(
         "time to first token",
         "ms",
-        "Median. The first token comes from round 1, so that its drafting is included.",
+        "Median. The first token comes from round 1, so its drafting time is included.",
         1000,
         1,
     ),
-    "prefill_s": Entry("prefill", "ms", "Mean prefill time of a sample.", 1000, 1),
+    "prefill_s": Entry("prefill", "ms", "Mean prefill time per sample.", 1000, 1),
     "time_to_answer_s": Entry("time to answer", "s", "Mean total_s = prefill_s + decode_s."),
     "peak_memory_bytes": Entry(
-        "peak memory", "GiB", "Largest over samples; the process's peak on a CPU.", 2.0**-30
+        "peak memory", "GiB", "Maximum over samples; on a CPU, of the process.", 2.0**-30
     ),
 }

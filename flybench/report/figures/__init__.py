@@ -1,4 +1,4 @@
-"""Figures of a page by what they answer; methods of one task and model share each of them."""
+"""Figures of the report by section; each shows the methods of one task and model."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from flybench.report.figures.divergence import divergence
 from flybench.report.figures.grid import grids
 from flybench.report.figures.outcomes import entropies, outcomes
 from flybench.report.figures.pareto import pareto
-from flybench.report.figures.series import Looks, looks
+from flybench.report.figures.series import Styles, styles
 from flybench.report.figures.time import phases, taus
 from flybench.report.group import Group
 from flybench.report.plot import Plot
 
-Figure = Callable[[Group, Looks], Plot | None]
+Figure = Callable[[Group, Styles], Plot | None]
 FIGURES: dict[str, tuple[Figure, ...]] = {
     "verdict": (pareto,),
     "time": (phases, taus),
     "why": (lengths, positions, outcomes, entropies),
-    "words": (divergence,),
+    "differences": (divergence,),
 }
 
 
-def drawn(groups: Sequence[Group], looks_: Looks, section: str) -> list[Plot]:
-    """The figures of one section, group by group."""
-    candidates = [figure(group, looks_) for group in groups for figure in FIGURES[section]]
+def drawn(groups: Sequence[Group], styles_: Styles, section: str) -> list[Plot]:
+    """Draw the figures of one section, group by group."""
+    candidates = [figure(group, styles_) for group in groups for figure in FIGURES[section]]
     return [plot for plot in candidates if plot is not None]
 
 
-__all__ = ["Looks", "drawn", "grids", "looks"]
+__all__ = ["Styles", "drawn", "grids", "styles"]

@@ -1,19 +1,19 @@
-"""Why a method is fast or not: how many tokens its rounds add, and where its drafts go wrong."""
+"""Figures of acceptance: tokens added per round, and acceptance by position in the draft."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from flybench.metrics.stats import Floats
-from flybench.report.figures.series import Looks, left_out, overlaid
+from flybench.report.figures.series import Styles, left_out, overlaid
 from flybench.report.group import Group, with_rounds
 from flybench.report.plot import Axes, Plot, Theme, legend_below, plot
 from flybench.report.run import Arm
 from flybench.text import number
 
 
-def lengths(group: Group, looks: Looks) -> Plot | None:
-    """How many tokens a round adds, as shares of rounds."""
+def lengths(group: Group, styles: Styles) -> Plot | None:
+    """Plot the distribution of tokens added per round; None without drafts."""
     arms = list(with_rounds(group))
     if not arms:
         return None
@@ -22,28 +22,28 @@ def lengths(group: Group, looks: Looks) -> Plot | None:
 
     def draw(axes: Axes, theme: Theme) -> None:
         for arm, share in shares.items():
-            places = range(1, len(share) + 1)
-            look = looks[arm]
-            axes.plot(places, 100 * share, marker=look.marker, ms=3.5, **look.stroke(theme))
-        axes.set(xlabel="tokens that a round adds", ylabel="rounds (%)", ylim=(0, None))
+            added_tokens = range(1, len(share) + 1)
+            style = styles[arm]
+            axes.plot(added_tokens, 100 * share, marker=style.marker, ms=3.5, **style.stroke(theme))
+        axes.set(xlabel="tokens added per round", ylabel="rounds (%)", ylim=(0, None))
         axes.locator_params(axis="x", integer=True)
         legend_below(axes, columns=2)
 
     most = max(shown, key=lambda arm: arm.row.tau_pooled or 0)
-    finding = f"{most.name} adds the most a round, τ = {number(most.row.tau_pooled)}."
+    finding = f"{most.name} adds the most tokens per round, τ = {number(most.row.tau_pooled)}."
     listed = "; ".join(f"{arm.name} {_quartiles(arm)}" for arm in shown)
     return plot(
         f"lengths-{group.key}",
-        f"{finding} Tokens a round adds on {group.title}, by quarters of the rounds: {listed}.",
-        f"{finding} {group.title}: how many tokens a round adds, the target's own included; τ is "
-        f"the mean.{left_out(arms, shown)}",
+        f"{finding} Tokens added per round on {group.title}, quartiles: {listed}.",
+        f"{finding} {group.title}: tokens added per round, including the target's token; τ is the "
+        f"mean.{left_out(arms, shown)}",
         draw,
         height=3.1 + 0.1 * len(shown),
     )
 
 
-def positions(group: Group, looks: Looks) -> Plot | None:
-    """Share of drafted tokens accepted, by position in the draft."""
+def positions(group: Group, styles: Styles) -> Plot | None:
+    """Plot the share of rounds accepted up to each draft position; None without drafts."""
     arms = list(with_rounds(group))
     if not arms:
         return None
@@ -52,37 +52,38 @@ def positions(group: Group, looks: Looks) -> Plot | None:
 
     def draw(axes: Axes, theme: Theme) -> None:
         for arm, share in shares.items():
-            places = range(1, len(share) + 1)
-            axes.plot(places, 100 * share, linewidth=1.6, **looks[arm].stroke(theme))
-        axes.set(xlabel="position in the draft", ylabel="accepted up to here (%)", ylim=(0, 104))
+            indices = range(1, len(share) + 1)
+            axes.plot(indices, 100 * share, linewidth=1.6, **styles[arm].stroke(theme))
+        axes.set(xlabel="position in the draft", ylabel="accepted up to position (%)")
+        axes.set(ylim=(0, 104))
         axes.locator_params(axis="x", integer=True)
         legend_below(axes, columns=2)
 
     ends = "; ".join(
-        f"{arm.name} {number(share[0], 0, 100)} % of the first and {number(share[-1], 0, 100)} % "
-        f"up to number {len(share)}"
+        f"{arm.name} {number(share[0], 0, 100)} % at position 1 and {number(share[-1], 0, 100)} % "
+        f"up to position {len(share)}"
         for arm, share in shares.items()
     )
     return plot(
         f"positions-{group.key}",
         f"Acceptance by position in the draft on {group.title}: {ends}.",
-        f"{group.title}: rounds whose draft was accepted up to a position, of those that drafted "
-        f"that far.{left_out(arms, shown)}",
+        f"{group.title}: share of rounds whose draft was accepted up to a position, among rounds "
+        f"that drafted it.{left_out(arms, shown)}",
         draw,
         height=3.1 + 0.1 * len(shown),
     )
 
 
 def added(arm: Arm) -> Floats:
-    """The share of rounds that add 1, 2, … tokens."""
+    """Return the share of rounds that add 1, 2, … tokens."""
     counts = np.bincount(arm.rounds["emitted"])[1:]
     return counts / counts.sum()
 
 
 def accepted_at(arm: Arm) -> Floats:
-    """The share of rounds that accept the first 1, 2, … drafted tokens, of those that draft them.
+    """Return the share of rounds that accept the first 1, 2, … tokens, among those drafting them.
 
-    Beyond the longest accepted path, which in a tree of drafts is far below its size, all is 0.
+    The result ends one past the longest accepted path, which for trees is far below the draft size.
     """
     drafted, accepted = (arm.rounds[name].to_numpy() for name in ("drafted", "accepted"))
     last = min(drafted.max(), accepted.max() + 1)

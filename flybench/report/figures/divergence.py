@@ -1,20 +1,20 @@
-"""How long a method's answers stay AR's own."""
+"""Figure of divergence: share of answers still equal to AR's, by token."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from flybench.metrics.divergence import partings
+from flybench.metrics.divergence import first_divergences
 from flybench.metrics.stats import Floats
-from flybench.report.figures.series import Looks, left_out, overlaid
+from flybench.report.figures.series import Styles, left_out, overlaid
 from flybench.report.group import Group
 from flybench.report.plot import Axes, Plot, Theme, legend_below, plot
 from flybench.report.run import Arm, Run
 from flybench.text import number, percent
 
 
-def divergence(group: Group, looks: Looks) -> Plot | None:
-    """Share of answers still equal to AR's, by token; None if nothing is paired."""
+def divergence(group: Group, styles: Styles) -> Plot | None:
+    """Plot the share of answers still equal to AR's, by token; None without pairs."""
     pairs = [(run, arm) for run, arm in group.pairs if arm.row.n_paired]
     if not pairs:
         return None
@@ -23,21 +23,21 @@ def divergence(group: Group, looks: Looks) -> Plot | None:
 
     def draw(axes: Axes, theme: Theme) -> None:
         for arm, share in shares.items():
-            axes.step(range(len(share)), 100 * share, where="post", **looks[arm].stroke(theme))
+            axes.step(range(len(share)), 100 * share, where="post", **styles[arm].stroke(theme))
         axes.set(xlabel="token of the answer", ylabel="equal to AR's so far (%)", ylim=(0, 104))
         legend_below(axes, columns=2)
 
     least = min(shown, key=lambda arm: arm.row.given("exact_match_rate"))
     finding = f"{percent(least.row.exact_match_rate)} of {least.name}'s answers equal AR's."
     listed = "; ".join(
-        f"{arm.name} {percent(arm.row.exact_match_rate)}, parting at token "
-        f"{number(arm.row.first_divergence_median, 0)} in the median"
+        f"{arm.name} {percent(arm.row.exact_match_rate)}, median first divergence at token "
+        f"{number(arm.row.first_divergence_median, 0)}"
         for arm in shown
     )
     return plot(
         f"divergence-{group.key}",
-        f"{finding} Answers equal to AR's to the end on {group.title}: {listed}.",
-        f"{finding} {group.title}: share of answers in which no token so far differs from AR's."
+        f"{finding} Share of answers equal to AR's on {group.title}: {listed}.",
+        f"{finding} {group.title}: share of answers without a difference from AR's so far."
         f"{left_out([arm for _, arm in pairs], shown)}",
         draw,
         height=3.1 + 0.1 * len(shown),
@@ -45,11 +45,11 @@ def divergence(group: Group, looks: Looks) -> Plot | None:
 
 
 def still_equal(run: Run, arm: Arm) -> Floats:
-    """The share of paired answers without a difference up to and with token 0, 1, …
+    """Return the share of paired answers without a difference up to and including token 0, 1, …
 
-    An answer that ended stays equal, so that the last share is that of equal answers.
+    An answer that ended stays equal; the last value is the share of equal answers.
     """
-    places = partings(run.baseline, arm.samples)["place"]
+    indices = first_divergences(run.baseline, arm.samples)["diverged_at"]
     longest = int(run.pair(arm).table[["tokens", "tokens_ar"]].to_numpy().max())
-    parted = np.bincount(places.dropna().astype(int), minlength=longest)
-    return 1 - np.cumsum(parted) / len(places)
+    diverged = np.bincount(indices.dropna().astype(int), minlength=longest)
+    return 1 - np.cumsum(diverged) / len(indices)

@@ -1,4 +1,4 @@
-"""Heat maps of a sweep: what each pair of settings gives, where runs form a grid."""
+"""Heat maps of sweeps whose runs form a grid of settings."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from flybench.text import number
 
 AXES = ("verify.theta", "verify.window", "k")
 FIGURES = {
-    "speedup_latency": ("speed-up to answer (×)", 1, 2),
+    "speedup_latency": ("speed-up in time to answer (×)", 1, 2),
     "retention": ("retention (%)", 100, 1),
     "loose_per_1000": ("loose tokens per 1000", 1, 1),
 }
-Place = tuple[float, ...]
+Point = tuple[float, ...]
 
 
 class Grid(NamedTuple):
-    """One method's arms by their place in a grid; `axes` are the settings that vary."""
+    """One method's arms by their values of the settings in `axes`."""
 
     method: str
     axes: tuple[str, ...]
-    arms: dict[Place, Arm]
+    arms: dict[Point, Arm]
 
 
 def grids(group: Group) -> list[Plot]:
-    """Two maps a method whose runs vary two of θ, W and K, for each value of the third."""
+    """Draw two maps for each method whose runs vary two of θ, W and K, per value of the third."""
     plots: list[Plot] = []
     for sweep in sweeps(group):
         for rest, arms in _layers(sweep):
@@ -42,14 +42,14 @@ def grids(group: Group) -> list[Plot]:
 
 
 def sweeps(group: Group) -> Iterator[Grid]:
-    """The methods whose runs vary two settings at least, in two values each."""
+    """Yield the methods whose runs vary at least two settings, with at least two values each."""
     pairs = sorted(group.pairs, key=lambda pair: pair[1].method)
-    for method, alike in groupby(pairs, key=lambda pair: pair[1].method):
-        found = {arm: _axes(settings_of(run.provenance, method)) for run, arm in alike}
-        columns = zip(*found.values(), strict=True)
-        varied = [place for place, values in enumerate(columns) if _varies(values)]
+    for method, runs in groupby(pairs, key=lambda pair: pair[1].method):
+        points = {arm: _axes(settings_of(run.provenance, method)) for run, arm in runs}
+        columns = zip(*points.values(), strict=True)
+        varied = [index for index, values in enumerate(columns) if _varies(values)]
         if len(varied) >= 2:
-            arms = {tuple(float(place[i]) for i in varied): arm for arm, place in found.items()}
+            arms = {tuple(float(point[i]) for i in varied): arm for arm, point in points.items()}
             yield Grid(method, tuple(AXES[i] for i in varied), arms)
 
 
@@ -61,24 +61,24 @@ def _varies(values: Sequence[float | None]) -> bool:
     return None not in values and len(set(values)) > 1
 
 
-def _layers(sweep: Grid) -> Iterator[tuple[Place, dict[Place, Arm]]]:
-    """Cells of the first two axes for each value of the third, if there is one."""
-    for rest in sorted({place[2:] for place in sweep.arms}):
-        yield rest, {place[:2]: arm for place, arm in sweep.arms.items() if place[2:] == rest}
+def _layers(sweep: Grid) -> Iterator[tuple[Point, dict[Point, Arm]]]:
+    """Yield the arms by the first two axes for each value of the third axis, if any."""
+    for rest in sorted({point[2:] for point in sweep.arms}):
+        yield rest, {point[:2]: arm for point, arm in sweep.arms.items() if point[2:] == rest}
 
 
-def _map(name: str, group: Group, sweep: Grid, rest: Place, arms: dict[Place, Arm]) -> Plot:
+def _map(name: str, group: Group, sweep: Grid, rest: Point, arms: dict[Point, Arm]) -> Plot:
     where = "".join(f", {_symbol(sweep.axes[2])}={value:g}" for value in rest)
-    known = any(arm.row.retention is not None for arm in arms.values())
-    names = ("speedup_latency", "retention" if known else "loose_per_1000")
-    fastest = max(arms, key=lambda place: arms[place].row.speedup_latency or 0)
+    retained = any(arm.row.retention is not None for arm in arms.values())
+    names = ("speedup_latency", "retention" if retained else "loose_per_1000")
+    fastest = max(arms, key=lambda point: arms[point].row.speedup_latency or 0)
     at = ", ".join(f"{_symbol(a)}={v:g}" for a, v in zip(sweep.axes, fastest, strict=False))
     best = number(arms[fastest].row.speedup_latency)
     finding = f"{sweep.method} answers fastest at {at}{where}: {best}×."
     listed = "; ".join(
         f"{arm.name} " + ", ".join(_text(arm, name) for name in names) for arm in arms.values()
     )
-    rows = len({place[0] for place in arms})
+    rows = len({point[0] for point in arms})
     return panels(
         name,
         f"{finding} {' and '.join(FIGURES[one][0] for one in names)}: {listed}.",
@@ -89,25 +89,25 @@ def _map(name: str, group: Group, sweep: Grid, rest: Place, arms: dict[Place, Ar
     )
 
 
-def _panel(axes_: Sequence[str], arms: dict[Place, Arm], name: str) -> Draw:
-    ups, acrosses = (sorted({place[i] for place in arms}) for i in (0, 1))
-    values = np.full((len(ups), len(acrosses)), np.nan)
-    for (up, across), arm in arms.items():
-        values[ups.index(up), acrosses.index(across)] = arm.row[name] or np.nan
+def _panel(axes_: Sequence[str], arms: dict[Point, Arm], name: str) -> Draw:
+    ys, xs = (sorted({point[i] for point in arms}) for i in (0, 1))
+    values = np.full((len(ys), len(xs)), np.nan)
+    for (y, x), arm in arms.items():
+        values[ys.index(y), xs.index(x)] = arm.row[name] or np.nan
 
     middle = (np.nanmin(values) + np.nanmax(values)) / 2
 
     def draw(axes: Axes, theme: Theme) -> None:
-        # Cells, not an image, so that the drawing stays one of lines and colours alone.
+        # Vector cells instead of an embedded image.
         axes.pcolormesh(np.ma.masked_invalid(values), cmap="cividis", edgecolors="none")
-        for (up, across), arm in arms.items():
-            row, column = ups.index(up), acrosses.index(across)
+        for (y, x), arm in arms.items():
+            row, column = ys.index(y), xs.index(x)
             dark = values[row, column] < middle
             ink = "#fdfdfd" if dark else "#111111"
             label = axes.text(column + 0.5, row + 0.5, _text(arm, name), color=ink, fontsize=8.5)
             label.set(ha="center", va="center")
-        axes.set_xticks(np.arange(len(acrosses)) + 0.5, [f"{value:g}" for value in acrosses])
-        axes.set_yticks(np.arange(len(ups)) + 0.5, [f"{value:g}" for value in ups])
+        axes.set_xticks(np.arange(len(xs)) + 0.5, [f"{value:g}" for value in xs])
+        axes.set_yticks(np.arange(len(ys)) + 0.5, [f"{value:g}" for value in ys])
         axes.set(xlabel=_symbol(axes_[1]), title=FIGURES[name][0])
         axes.set_ylabel(_symbol(axes_[0]))
         axes.grid(False)

@@ -1,10 +1,10 @@
-"""Where the time goes: a round by phase, and τ against the speed-up that it buys."""
+"""Figures of time: milliseconds per token by phase, and τ against speed-up."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from flybench.report.figures.series import Looks
+from flybench.report.figures.series import Styles
 from flybench.report.group import Group
 from flybench.report.plot import Axes, Plot, Theme, legend_below, plot
 from flybench.report.run import Arm
@@ -13,8 +13,8 @@ from flybench.text import number
 PARTS = {"draft": "orange", "verify": "blue", "other": "grey"}
 
 
-def phases(group: Group, looks: Looks) -> Plot | None:
-    """Milliseconds a token by phase, one bar a method, AR first."""
+def phases(group: Group, styles: Styles) -> Plot | None:
+    """Plot milliseconds per token by phase, one bar per method, AR first; None without rounds."""
     arms = [arm for arm in group.arms if len(arm.rounds) and arm.row.tau_pooled]
     if not arms:
         return None
@@ -27,9 +27,9 @@ def phases(group: Group, looks: Looks) -> Plot | None:
             width = np.array([times[arm][part] for arm in arms])
             bars = axes.barh(range(len(arms)), width, left=left, color=theme[hue], label=part)
             left += width
-        words = [f"{totals[arm]:.2f}" for arm in arms]
-        axes.bar_label(bars, words, padding=4, color=theme["ink"], fontsize=8.5)
-        axes.set_yticks(range(len(arms)), [looks[arm].label for arm in arms])
+        labels = [f"{totals[arm]:.2f}" for arm in arms]
+        axes.bar_label(bars, labels, padding=4, color=theme["ink"], fontsize=8.5)
+        axes.set_yticks(range(len(arms)), [styles[arm].label for arm in arms])
         axes.invert_yaxis()
         axes.margins(x=0.12)
         axes.set(xlabel="ms per emitted token")
@@ -41,25 +41,25 @@ def phases(group: Group, looks: Looks) -> Plot | None:
         f"{arm.name} " + ", ".join(f"{part} {number(ms)}" for part, ms in times[arm].items() if ms)
         for arm in arms
     )
-    finding = f"{least.name} needs the least time, {number(totals[least])} ms a token."
+    finding = f"{least.name} takes the least time, {number(totals[least])} ms per token."
     return plot(
         f"phases-{group.key}",
-        f"{finding} Milliseconds a token by phase on {group.title}: {listed}.",
-        f"{finding} {group.title}: a round's time over τ. Draft proposes, verify scores and "
-        "judges, other is the rest.",
+        f"{finding} Milliseconds per token by phase on {group.title}: {listed}.",
+        f"{finding} {group.title}: time of a round by phase, divided by τ. Draft is proposing "
+        "tokens, verify the target's forward pass and the acceptance rule.",
         draw,
         height=1.4 + 0.3 * len(arms),
     )
 
 
 def per_token(arm: Arm) -> dict[str, float]:
-    """Milliseconds of each phase over the tokens that a round emits."""
+    """Return the milliseconds of each phase per emitted token."""
     emitted = arm.rounds["emitted"].mean()
     return {part: (arm.row.ms_per_round[part] or 0) / emitted for part in PARTS}
 
 
-def taus(group: Group, looks: Looks) -> Plot | None:
-    """τ against speed-up, each method on the line that the cost of its round draws."""
+def taus(group: Group, styles: Styles) -> Plot | None:
+    """Plot τ against speed-up, with the modelled speed-up of each method as a line."""
     known = ("speedup_modelled", "speedup_throughput", "tau_pooled")
     arms = [arm for arm in group.compared if all(arm.row[name] for name in known)]
     if not arms:
@@ -70,11 +70,11 @@ def taus(group: Group, looks: Looks) -> Plot | None:
         axes.axhline(1, color=theme["soft"], linewidth=1)
         for arm in arms:
             tau, modelled = _tau(arm), arm.row.given("speedup_modelled")
-            color = theme[looks[arm].hue]
+            color = theme[styles[arm].hue]
             axes.plot((0, far), (0, far * modelled / tau), ":", color=color, linewidth=1)
             low, high = arm.row.speedup_throughput_ci or (_measured(arm),) * 2
             axes.plot((tau, tau), (low, high), color=color, linewidth=1.2)
-            axes.plot(tau, _measured(arm), linestyle="none", **looks[arm].mark(theme))
+            axes.plot(tau, _measured(arm), linestyle="none", **styles[arm].mark(theme))
         ceiling = 1.25 * max(_measured(arm) for arm in arms)
         axes.set(xlabel="τ (tokens per round)", ylabel="speed-up in throughput (×)")
         axes.set(xlim=(0, far), ylim=(0, ceiling))
@@ -86,12 +86,12 @@ def taus(group: Group, looks: Looks) -> Plot | None:
         for arm in arms
     )
     cheapest = max(arms, key=lambda arm: arm.row.given("speedup_modelled") / _tau(arm))
-    finding = f"A token of {cheapest.name}'s rounds is the cheapest."
+    finding = f"{cheapest.name} has the cheapest rounds."
     return plot(
         f"tau-{group.key}",
         f"{finding} τ and speed-up on {group.title}: {listed}.",
         f"{finding} {group.title}: the dotted line through each mark is the modelled speed-up, "
-        "τ over what the method's round costs in steps of the target; the steeper, the cheaper.",
+        "τ divided by the cost of a round in target steps. A steeper line is a cheaper round.",
         draw,
         height=3.2 + 0.1 * len(arms),
     )

@@ -1,1 +1,1 @@
-"""The report's sentences: what the figures say, and what qualifies them."""
+"""Sentences of the report: verdicts, conclusions and notes."""

@@ -1,9 +1,9 @@
-"""Does the method keep AR's accuracy? The interval answers; Holm's correction minds the family."""
+"""Verdict on accuracy, from the interval of retention and the corrected McNemar test."""
 
 from __future__ import annotations
 
 from flybench.metrics.stats import Pairs, samples_needed
-from flybench.metrics.suppression import FEWEST_SETTLING, POWER, SIGNIFICANCE
+from flybench.metrics.suppression import MIN_VERDICT_SAMPLES, POWER, SIGNIFICANCE
 from flybench.report.findings.badge import OPEN, VerdictBadge
 from flybench.report.findings.judging import grade
 from flybench.report.run import Arm, Run
@@ -11,33 +11,34 @@ from flybench.text import percent
 
 
 def accuracy(run: Run, arm: Arm) -> VerdictBadge:
-    """What the judged pairs of the arm and AR say."""
+    """Return the verdict on accuracy from the judged pairs of the arm and AR."""
     row, pairs = arm.row, run.pair(arm).judged
     n, answer = len(pairs), row.retention_verdict or OPEN
     if not n:
-        judge = "Nothing judges this task"
-        judge = judge if run.provenance.get("judged") == "unjudged" else "No pair was scored"
-        return VerdictBadge(
-            "open", "accuracy unknown", f"{judge}: the data say nothing of accuracy."
-        )
+        unjudged = run.provenance.get("judged") == "unjudged"
+        cause = "This task has no scoring rule" if unjudged else "No pair was scored"
+        return VerdictBadge("open", "accuracy unknown", f"{cause}, so accuracy is unknown.")
     if arm.graded:
         return grade(run, arm)
     right = f"{pairs['correct'].sum():g}/{n} right against {pairs['correct_ar'].sum():g}/{n} for AR"
     facts = f"{right}, {_retention(arm)}, {_discordant(arm)}."
     text = _answer(run, arm, facts, n)
-    if n < FEWEST_SETTLING:
-        text += f" n = {n} is too small for a claim about accuracy."
+    if n < MIN_VERDICT_SAMPLES:
+        text += f" n = {n} is too small for a conclusion about accuracy."
     elif answer == OPEN and row.retention is not None and row.pairs is not None:
         needed = samples_needed(row.pairs, run.margin, POWER)
-        text += f" If nothing is lost, about {needed:,} samples would tell four times in five."
+        text += (
+            f" If no accuracy is lost, about {needed:,} samples would show it with "
+            f"{100 * POWER:g} % power."
+        )
     if answer == "lost" and arm.holm is not None and arm.holm.p >= SIGNIFICANCE:
         text += (
-            f" Of the {arm.holm.tests} tests of this report one can look like that by chance: "
-            "corrected for them, a loss is not shown."
+            f" After correction for the {arm.holm.tests} tests in this report, the loss is not "
+            "significant."
         )
     if row.exact_match_rate == 1 and not row.n_error:  # needs no statistics
         return VerdictBadge(
-            "good", "same answers", f"Every answer is AR's own, token for token. {text}"
+            "good", "same answers", f"Every answer equals AR's, token for token. {text}"
         )
     return VerdictBadge.of(f"accuracy {answer}", text, n)
 
@@ -46,31 +47,31 @@ def _answer(run: Run, arm: Arm, facts: str, n: int) -> str:
     if arm.row.retention is None:
         solved = f"only {_solved(arm)}" if _solved(arm) else "none"
         return f"AR solved {solved} of the judged samples, too few for a ratio: {facts}"
-    asked = f"the {percent(1 - run.margin)} that the margin asks for"
+    required = f"the required {percent(1 - run.margin)}"
     return {
-        "kept": f"{arm.method} keeps AR's accuracy: {facts} All of the interval is at or above "
-        f"{asked}.",
-        "lost": f"{arm.method} loses accuracy: {facts} All of the interval is below {asked}.",
-        OPEN: f"Whether {arm.method} keeps AR's accuracy is not resolved: {facts} The interval "
-        f"spans {asked}, so the data cannot tell at n = {n}.",
+        "kept": f"{arm.method} keeps AR's accuracy: {facts} The whole interval is at or above "
+        f"{required}.",
+        "lost": f"{arm.method} loses accuracy: {facts} The whole interval is below {required}.",
+        OPEN: f"Whether {arm.method} keeps AR's accuracy is not resolved at n = {n}: {facts} The "
+        f"interval spans {required}.",
     }[arm.row.retention_verdict or OPEN]
 
 
 def _retention(arm: Arm) -> str:
     if arm.row.retention is not None:
-        return f"retention {arm.row.estimate('retention').words('%')}"
+        return f"retention {arm.row.estimate('retention').in_words('%')}"
     if _solved(arm):
-        return f"retention not given as AR solved too few (n={_solved(arm)})"
+        return f"retention suppressed as AR solved too few (n={_solved(arm)})"
     return "retention undefined as AR solved none"
 
 
 def _discordant(arm: Arm) -> str:
-    """Lost and won, with McNemar's p, corrected where the report has a family of tests."""
+    """Format the lost and won pairs with McNemar's p, corrected if the report has several tests."""
     counts = arm.row.pairs or Pairs(0, 0, 0, 0)
     p = _probability(counts.p)
     if arm.holm is not None:
         corrected, tests = _probability(arm.holm.p), arm.holm.tests
-        p = f"{corrected} after Holm's correction for {tests} tests, {p} raw"
+        p = f"{corrected} after Holm's correction for {tests} tests, uncorrected p {p}"
     return f"{counts.lost} lost and {counts.won} won (McNemar p {p})"
 
 

@@ -1,11 +1,11 @@
-"""A verdict's badge: a few words with a colour, the whole answer, and modesty on few samples."""
+"""Verdict badges: a short coloured label and the full sentence behind it."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from flybench.metrics.paired import NOT_RESOLVED
-from flybench.metrics.suppression import FEWEST_SETTLING
+from flybench.metrics.suppression import MIN_VERDICT_SAMPLES
 
 OPEN = NOT_RESOLVED
 TO_ANSWER = "slower to answer"
@@ -21,7 +21,7 @@ KIND = {
 
 
 class VerdictBadge(NamedTuple):
-    """An answer in a few words (`badge`, coloured by `kind`: good, bad or open) and in full."""
+    """A verdict as a short label (`badge`, coloured by `kind`: good, bad or open) and in full."""
 
     kind: str
     badge: str
@@ -29,12 +29,12 @@ class VerdictBadge(NamedTuple):
 
     @classmethod
     def of(cls, badge: str, text: str, n: int) -> VerdictBadge:
-        """A finding over `n` samples; too few of them settle nothing."""
-        if n < FEWEST_SETTLING:
+        """Build a badge; it is open if `n` is below `MIN_VERDICT_SAMPLES`."""
+        if n < MIN_VERDICT_SAMPLES:
             return cls("open", f"{badge}, n too small", text)
         return cls(KIND.get(badge, "open"), badge, text)
 
 
 def count(n: int, noun: str) -> str:
-    """``1 sample``, ``2 samples``."""
+    """Format a count with its noun, as ``1 sample`` or ``2 samples``."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -1,7 +1,7 @@
-"""Two lines on one task: what to use, and what the other methods would cost or have yet to show.
+"""Conclusion on one task in two lines: the recommended method, and the trade-offs of the others.
 
-A method is safe if the data show that accuracy is kept, or if all of its answers are AR's own,
-token for token; then no interval is needed. Methods of few samples settle nothing.
+A method is safe if its accuracy is shown to be kept, or if all of its answers equal AR's token for
+token. Methods with too few samples are not considered.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from flybench.metrics.suppression import FEWEST_SETTLING
+from flybench.metrics.suppression import MIN_VERDICT_SAMPLES
 from flybench.report.findings.badge import OPEN, count
 from flybench.report.group import Group
 from flybench.report.run import Arm
@@ -17,7 +17,7 @@ from flybench.text import percent
 
 
 class Conclusion(NamedTuple):
-    """What a group's data advise: `kind` (good, bad or open) colours the first line."""
+    """Recommendation for a group; `kind` (good, bad or open) is the colour of the first line."""
 
     key: str
     title: str
@@ -27,18 +27,19 @@ class Conclusion(NamedTuple):
 
 
 def conclusion(group: Group) -> Conclusion:
-    """What a reader who has ten seconds should take away."""
+    """Return the recommendation for the group's task and model."""
     paired = list(filter(_paired, group.compared))
-    arms = [arm for arm in paired if _paired(arm) >= FEWEST_SETTLING]
+    arms = [arm for arm in paired if _paired(arm) >= MIN_VERDICT_SAMPLES]
     faster = [arm for arm in arms if _faster(arm)]
     best = max(filter(_safe, faster), key=_speed, default=None)
     kind = "good" if best else "bad" if arms and all(map(_refuted, arms)) else "open"
     if best:
         name = group.names[best]
-        first = f"Use {name}: it answers {_times(best)} as fast as AR, and {_why(best)}."
+        first = f"Use {name}: it answers {_times(best)} as fast as AR, and {_reason(best)}."
     elif paired and not arms:
         n = max(map(_paired, paired))
-        first = f"Nothing is settled yet: {count(n, 'paired sample')} are too few."
+        are = "is" if n == 1 else "are"
+        first = f"No conclusion yet: {count(n, 'paired sample')} {are} too few."
     else:
         first = _none(arms, faster)
     if failed := _failed(group):
@@ -62,24 +63,24 @@ def _none(arms: Sequence[Arm], faster: Sequence[Arm]) -> str:
         return "There is no method to compare with AR."
     if not faster:
         return "No method is shown to answer faster than AR."
-    return "No method is shown to be both faster to answer than AR and as accurate."
+    return "No method is shown to answer faster than AR and to be as accurate."
 
 
 def _others(group: Group, arms: Sequence[Arm], best: Arm | None) -> Iterator[str]:
-    """The faster ones with the price of each, and the names of the rest."""
+    """Yield sentences on faster methods with their accuracy, and on the remaining methods."""
     floor = _speed(best) if best else 0
-    ahead = sorted((arm for arm in arms if _speed(arm) > floor), key=_speed, reverse=True)
-    ahead = [arm for arm in ahead if best or _faster(arm)][:3]
-    told = [f"{group.names[arm]} {_times(arm)}, {_price(arm)}" for arm in ahead]
-    if told:
-        yield f"{'Faster, at a price' if best else 'Fastest'}: {'; '.join(told)}."
+    faster = sorted((arm for arm in arms if _speed(arm) > floor), key=_speed, reverse=True)
+    faster = [arm for arm in faster if best or _faster(arm)][:3]
+    listed = [f"{group.names[arm]} {_times(arm)}, {_accuracy(arm)}" for arm in faster]
+    if listed:
+        yield f"{'Faster, at a price' if best else 'Fastest'}: {'; '.join(listed)}."
     slow = [group.names[arm] for arm in arms if not _faster(arm)]
     if slow:
         yield f"Not shown to be faster than AR: {', '.join(slow[:6])}{' …' * (len(slow) > 6)}."
-    few = [group.names[arm] for arm in group.compared if 0 < _paired(arm) < FEWEST_SETTLING]
-    if few:
-        yield f"Too few samples to count here: {', '.join(few[:6])}{' …' * (len(few) > 6)}."
-    if best and not told:
+    small = [group.names[arm] for arm in group.compared if 0 < _paired(arm) < MIN_VERDICT_SAMPLES]
+    if small:
+        yield f"Too few samples for a conclusion: {', '.join(small[:6])}{' …' * (len(small) > 6)}."
+    if best and not listed:
         yield "No other method measured here answers faster."
 
 
@@ -105,19 +106,19 @@ def _safe(arm: Arm) -> bool:
     return arm.row.retention_verdict == "kept" or same
 
 
-def _why(arm: Arm) -> str:
+def _reason(arm: Arm) -> str:
     if arm.row.exact_match_rate == 1:
-        return f"all {_paired(arm):,} answers are AR's own, token for token"
+        return f"all {_paired(arm):,} answers equal AR's, token for token"
     return f"accuracy is kept, {_retention(arm)}"
 
 
-def _price(arm: Arm) -> str:
-    """What is known of the accuracy of a faster method."""
+def _accuracy(arm: Arm) -> str:
+    """Summarise the accuracy of a faster method."""
     if arm.row.retention is None:
-        return f"accuracy not known, {percent(arm.row.exact_match_rate)} of answers equal AR's"
+        return f"accuracy unknown, {percent(arm.row.exact_match_rate)} of answers equal AR's"
     verdict = arm.row.retention_verdict
-    words = f"accuracy {OPEN}" if verdict == OPEN else f"accuracy is {verdict}"
-    return f"{words}, {_retention(arm)}"
+    text = f"accuracy {OPEN}" if verdict == OPEN else f"accuracy is {verdict}"
+    return f"{text}, {_retention(arm)}"
 
 
 def _retention(arm: Arm) -> str:

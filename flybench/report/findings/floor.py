@@ -1,8 +1,8 @@
-"""AR beside its second turn: the noise floor that a method's differences must exceed.
+"""Noise floor from a repeat of AR: the differences between two AR runs on the same samples.
 
-Answers that differ and verdicts that flip are counted on the samples that AR finished twice and
-the method once. A method has more of them than the floor if McNemar's exact test says so at 5 %; a
-speed-up lies beyond the floor if the two intervals do not touch.
+Differing answers and flipped verdicts are counted on the samples that AR, its repeat and the method
+all finished. A method exceeds the floor if McNemar's exact test is significant at 5 %. A speed-up
+exceeds the floor if the two intervals are disjoint.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from flybench.metrics.divergence import partings
+from flybench.metrics.divergence import first_divergences
 from flybench.metrics.stats import mcnemar
 from flybench.metrics.suppression import SIGNIFICANCE
 from flybench.report.group import Group
@@ -23,11 +23,14 @@ SPEEDUPS = {
     "speedup_throughput": "speed-up in throughput",
     "speedup_latency": "speed-up in time to answer",
 }
-WORDS = {True: "beyond the floor", False: "not beyond the floor", None: ""}
+NOTES = {True: "above the floor", False: "within the floor", None: ""}
 
 
 class Count(NamedTuple):
-    """How many of `n` samples differ under AR again and under the method; `beyond` compares."""
+    """Samples out of `n` that differ from AR in its repeat (`floor`) and in the method (`own`).
+
+    `beyond` is True if the method differs significantly more often.
+    """
 
     n: int
     floor: int
@@ -36,7 +39,7 @@ class Count(NamedTuple):
 
     @classmethod
     def of(cls, again: pd.Series, method: pd.Series) -> Count:
-        """From whether each sample differs, for the samples that both series know."""
+        """Count from two boolean series, on the samples present in both."""
         both = pd.concat([again, method], axis=1, join="inner").dropna().astype(bool).to_numpy()
         more, fewer = (int(((both == pair).all(1)).sum()) for pair in ([0, 1], [1, 0]))
         beyond = more > fewer and mcnemar(fewer, more) < SIGNIFICANCE
@@ -44,20 +47,20 @@ class Count(NamedTuple):
 
 
 def table(group: Group) -> Table | None:
-    """The floor of each run that has one, and its methods beneath; None without any."""
+    """Return a table of each noise floor and its run's methods; None without a repeat of AR."""
     columns = [
         Column("method", numeric=False),
-        Column("differ from AR's", "answers", "Answers whose ids differ / those that all finished"),
-        Column("flips", "answers", "Verdicts that differ from AR's, lost or won / judged in all"),
+        Column("differ from AR", "answers", "Answers whose ids differ / answers that all finished"),
+        Column("flips", "answers", "Verdicts that differ from AR's / answers judged for all"),
         *(Column.of(name) for name in SPEEDUPS),
     ]
     rows = [row for run in group.runs if run.repeat for row in _rows(run, run.repeat)]
-    caption = f"{group.title}: AR beside itself, and methods beside that floor"
+    caption = f"{group.title}: noise floor (AR repeated) and methods relative to it"
     return Table(caption, columns, rows) if rows else None
 
 
 def note(run: Run, arm: Arm) -> str:
-    """The floor, and what of the method's differences is beyond it; empty without a repeat."""
+    """Describe the noise floor and how the method compares; empty without a repeat of AR."""
     if run.repeat is None:
         return ""
     arm = arm if arm in run.compared else run.repeat
@@ -66,17 +69,17 @@ def note(run: Run, arm: Arm) -> str:
     floor += [f"{flips.floor} of {flips.n} verdicts flip"] if flips.n else []
     speed = run.repeat.row.estimate("speedup_throughput")
     floor += [f"the speed-up is {speed.text('×')}"] if speed.point else []
-    text = f"AR beside itself is the noise floor: {', '.join(floor)}."
+    text = f"The noise floor, AR against its repeat: {', '.join(floor)}."
     if arm is run.repeat:
         return text
-    found = {"divergence": differ.beyond if differ.n else None}
-    found |= {"flips": flips.beyond if flips.n else None}
-    found |= {words: _faster(run.repeat, arm, name) for name, words in SPEEDUPS.items()}
+    exceeded = {"divergence": differ.beyond if differ.n else None}
+    exceeded |= {"flips": flips.beyond if flips.n else None}
+    exceeded |= {label: _faster(run.repeat, arm, name) for name, label in SPEEDUPS.items()}
     sides = {
-        side: ", ".join(what for what, beyond in found.items() if beyond is side) or "nothing"
+        side: ", ".join(label for label, beyond in exceeded.items() if beyond is side) or "none"
         for side in (True, False)
     }
-    return f"{text} Beyond it {arm.method} has: {sides[True]}. Not beyond it: {sides[False]}."
+    return f"{text} {arm.method} above the floor: {sides[True]}; within it: {sides[False]}."
 
 
 def _rows(run: Run, repeat: Arm) -> list[list[TableCell]]:
@@ -90,7 +93,7 @@ def _rows(run: Run, repeat: Arm) -> list[list[TableCell]]:
         beyond += [_faster(repeat, arm, name) for name in SPEEDUPS]
         if not floor:
             cells = [
-                one._replace(note=" ".join(filter(None, (one.note, WORDS[side]))))
+                one._replace(note=" ".join(filter(None, (one.note, NOTES[side]))))
                 for one, side in zip(cells, beyond, strict=True)
             ]
         rows.append([TableCell(arm.name, "the floor" if floor else ""), *cells])
@@ -98,7 +101,9 @@ def _rows(run: Run, repeat: Arm) -> list[list[TableCell]]:
 
 
 def _divergence(run: Run, repeat: Arm, arm: Arm) -> Count:
-    again, own = (partings(run.baseline, one.samples)["place"].notna() for one in (repeat, arm))
+    again, own = (
+        first_divergences(run.baseline, one.samples)["diverged_at"].notna() for one in (repeat, arm)
+    )
     return Count.of(again, own)
 
 
@@ -108,6 +113,6 @@ def _flips(run: Run, repeat: Arm, arm: Arm) -> Count:
 
 
 def _faster(repeat: Arm, arm: Arm, name: str) -> bool | None:
-    """Whether the arm's interval lies apart from the floor's; None if one of them has none."""
+    """Return True if the intervals of arm and floor are disjoint; None if either is missing."""
     own, floor = (each.row.estimate(name).interval for each in (arm, repeat))
-    return None if own is None or floor is None else own.apart(floor)
+    return None if own is None or floor is None else own.disjoint(floor)

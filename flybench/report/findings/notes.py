@@ -1,4 +1,4 @@
-"""What a reader must know before a verdict: the rule, divergences, failures, caps, throttling."""
+"""Notes that qualify a verdict: acceptance rule, divergence, failures, length cap, throttling."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from flybench.report.findings.judging import caveat
 from flybench.report.run import Arm, Run
 from flybench.text import number, percent
 
-CAP_WORRIES = 0.02
-LOOPS_WORRY = 0.01
+# Shares of answers at the cap, and of tokens in loops beyond AR's, above which a note is shown.
+CAP_WARNING = 0.02
+LOOP_WARNING = 0.01
 
 
 def notes(run: Run, arm: Arm) -> list[str]:
-    """Sentences on one arm, the run's own warnings last."""
+    """Return the notes on one arm, followed by the run's warnings."""
     own = [
         _rule(run, arm),
         _divergences(run, arm),
         floor.note(run, arm),
-        _harm(arm),
+        _before_loss(arm),
         _unfinished(run, arm),
         _failures(arm),
         _caps(run, arm),
         _loops(run, arm),
         _throttling(run, arm),
         caveat(arm),
-        "Only a part of the samples is judged."
+        "Only some of the samples are judged."
         if run.provenance.get("judged") == "partly judged"
         else "",
     ]
@@ -35,7 +36,7 @@ def notes(run: Run, arm: Arm) -> list[str]:
 
 
 def is_loose(run: Run, arm: Arm) -> bool:
-    """Whether the arm's rule may keep tokens that are not the target's own choice."""
+    """Return True if the arm's rule may keep tokens that are not the target's choice."""
     rule = (run.provenance.get("method_config") or {}).get("verify") or {}
     configured = rule.get("kind") == "fly" and run.provenance.get("method") == arm.method
     return configured or bool(arm.row.loose_per_1000)
@@ -46,8 +47,11 @@ def _rule(run: Run, arm: Arm) -> str:
         return ""
     if is_loose(run, arm):
         loose = number(arm.row.loose_per_1000, 1)
-        return f"Its rule is loose: {loose} of 1000 tokens are not the target's own choice."
-    return "Its rule is exact: every token is the target's own choice, or sampled from its law."
+        return f"Its rule is loose: {loose} of 1000 tokens are not the target's choice."
+    return (
+        "Its rule is exact: every token is the target's choice, or sampled from the target's "
+        "distribution."
+    )
 
 
 def _divergences(run: Run, arm: Arm) -> str:
@@ -57,33 +61,33 @@ def _divergences(run: Run, arm: Arm) -> str:
         return ""
     same = f"{percent(share)} of the answers equal AR's token for token"
     greedy = not (run.provenance.get("sampling") or {}).get("temperature")
-    parted = round((1 - share) * row.given("n_paired"))
-    if is_loose(run, arm) or not greedy or not parted:
+    diverged = round((1 - share) * row.given("n_paired"))
+    if is_loose(run, arm) or not greedy or not diverged:
         return f"{same}."
     ties = row.tie_flips
-    text = f"{same}; {ties} of the {parted} that part do so at a near tie of AR's logits"
-    if ties == parted:
+    text = f"{same}; {ties} of the {diverged} that diverge do so at a near tie of AR's logits"
+    if ties == diverged:
         return f"{text}."
-    return f"{text}, the rest hint at a fault or at coarse arithmetic, since the rule is exact."
+    return f"{text}; as the rule is exact, the rest suggest a bug or low numerical precision."
 
 
-def _harm(arm: Arm) -> str:
+def _before_loss(arm: Arm) -> str:
     harmful = arm.row.loose_harmful
     if not harmful:
         return ""
-    stand = "1 loose token stands" if harmful == 1 else f"{harmful} loose tokens stand"
+    precede = "1 loose token precedes" if harmful == 1 else f"{harmful} loose tokens precede"
     answers = arm.row.loose_flips.lost if arm.row.loose_flips else 0
     return (
-        f"{stand} before a fact that only AR got right, in {count(answers, 'answer')}: they are "
-        "listed with the samples."
+        f"{precede} an extracted answer that only AR got right, in {count(answers, 'sample')}; "
+        "they are listed with the samples."
     )
 
 
 def _unfinished(run: Run, arm: Arm) -> str:
-    asked, there = run.provenance.get("samples"), arm.row.n + arm.row.n_error
-    if not isinstance(asked, int) or there >= asked:
+    total, done = run.provenance.get("samples"), arm.row.n + arm.row.n_error
+    if not isinstance(total, int) or done >= total:
         return ""
-    return f"The run is not finished: {there} of {asked} samples; its `flybench run` continues it."
+    return f"The run is incomplete: {done} of {total} samples; repeat `flybench run` to resume it."
 
 
 def _failures(arm: Arm) -> str:
@@ -91,26 +95,26 @@ def _failures(arm: Arm) -> str:
     if not failed:
         return ""
     some = "1 sample failed and is" if failed == 1 else f"{failed} samples failed and are"
-    return f"{some} left out of every figure."
+    return f"{some} excluded from all metrics."
 
 
 def _caps(run: Run, arm: Arm) -> str:
     frames = {"ar": run.baseline, arm.method: arm.samples}
     capped = {name: frame["capped"].mean() for name, frame in frames.items() if len(frame)}
-    if all(share <= CAP_WORRIES for share in capped.values()):
+    if all(share <= CAP_WARNING for share in capped.values()):
         return ""
     shares = ", ".join(f"{name} {percent(share)}" for name, share in capped.items())
-    return f"Answers cut off at the length cap: {shares}; such answers are rarely right."
+    return f"Answers truncated at the length cap: {shares}; such answers are rarely right."
 
 
 def _loops(run: Run, arm: Arm) -> str:
     pairs = run.pair(arm).table
     own, plain = (ratio(pairs[f"looped{end}"], pairs[f"tokens{end}"]) or 0 for end in ("", "_ar"))
-    if own - plain <= LOOPS_WORRY:
+    if own - plain <= LOOP_WARNING:
         return ""
     return (
-        f"It goes round in loops more than AR: {percent(own)} of its tokens against "
-        f"{percent(plain)}. Such tokens are fast to draft and say nothing."
+        f"It loops more than AR: {percent(own)} of its tokens are in repetition loops against "
+        f"{percent(plain)}. Such tokens are easy to draft and inflate the speed-up."
     )
 
 
@@ -123,6 +127,6 @@ def _throttling(run: Run, arm: Arm) -> str:
     if not counts:
         return ""
     return (
-        f"Cards ran throttled at the end of some samples ({', '.join(counts.values())}): these "
-        "stay in every figure, and they are slower than the cards can be."
+        f"GPUs were throttled at the end of some samples ({', '.join(counts.values())}); these "
+        "samples are included in all metrics and may be slower than at full clocks."
     )

@@ -1,6 +1,6 @@
-"""The verdict in plain words: is the method faster, and does it keep the accuracy?
+"""Verdicts on the methods of a run: is the method faster, and does it keep AR's accuracy?
 
-A small sample, or an interval that contains the value asked about, is said to settle nothing.
+The verdict is open for small samples and for intervals that contain the value in question.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from flybench.text import number
 
 
 class ArmVerdict(NamedTuple):
-    """What one arm's data say."""
+    """Verdict on one arm: badges with sentences, and notes."""
 
     title: str
     findings: list[VerdictBadge]
@@ -24,7 +24,7 @@ class ArmVerdict(NamedTuple):
 
 
 def verdicts(run: Run) -> list[ArmVerdict]:
-    """One verdict for each method that was compared; one for AR if it ran alone."""
+    """Return one verdict per compared method, or one for AR if no other method ran."""
     return [ArmVerdict(arm.name, _findings(run, arm), notes(run, arm)) for arm in run.shown]
 
 
@@ -41,11 +41,11 @@ def _baseline(arm: Arm) -> VerdictBadge:
     row = arm.row
     text = (
         f"Only plain decoding (AR) ran, at {number(row.tokens_per_second, 1)} tokens/s over "
-        f"{count(row.n, 'sample')}: there is no method to compare it with. "
+        f"{count(row.n, 'sample')}: no other method was run for comparison. "
     )
     if not row.n_scored:
         return VerdictBadge("open", "baseline only", f"{text}No answer was scored.")
     scored = count(row.n_scored, "scored answer")
-    what = "mean grade, as a share of the best," if arm.graded else "accuracy"
-    text += f"Its {what} is {row.estimate('accuracy').words('%')} over {scored}."
+    score = "mean grade, as a share of the best grade," if arm.graded else "accuracy"
+    text += f"Its {score} is {row.estimate('accuracy').in_words('%')} over {scored}."
     return VerdictBadge("open", "baseline only", text)

@@ -1,1 +1,1 @@
-"""The report's tables: HTML, markdown, LaTeX and CSV from one definition each."""
+"""Tables of the report, each rendered to HTML, markdown, LaTeX and CSV from one definition."""

@@ -1,8 +1,8 @@
-"""Runs put together: those that differ only in their seed, and the accuracy tests of all.
+"""Tables over several runs: spread over seeds, and accuracy tests corrected as one family.
 
-Every method of every run has a McNemar test against its own AR. The more there are, the sooner one
-of them looks significant by chance; Holm's correction keeps that chance at 5 % for all together.
-Speed-ups have intervals and no p-value, so nothing of theirs is corrected.
+Every method of every run has a McNemar test against the AR of its run. The chance that some test is
+significant grows with their number; Holm's correction bounds it at 5 % over all tests. Speed-ups
+have intervals instead of p-values and are not corrected.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ LABELS = {"accuracy_ar": "AR's accuracy (%)"}
 
 
 def groups(runs: Sequence[Run]) -> list[list[Run]]:
-    """Runs of one family with different seeds; older runs do not say of which family they are."""
-    found: dict[str, dict[int, Run]] = {}
+    """Group runs that differ only in their seed; runs without a recorded family are skipped."""
+    families: dict[str, dict[int, Run]] = {}
     for run in runs:
         if family := run.provenance.get("family"):
-            found.setdefault(family, {})[run.provenance["seed"]] = run
-    return [list(seeds.values()) for seeds in found.values() if len(seeds) > 1]
+            families.setdefault(family, {})[run.provenance["seed"]] = run
+    return [list(seeds.values()) for seeds in families.values() if len(seeds) > 1]
 
 
 def tables(runs: Sequence[Run]) -> list[Table]:
-    """One table a family of runs that draw their tokens: every figure with both its scatters."""
+    """Return the spread over seeds of every metric, one table per family with temperature > 0."""
     return [table for group in groups(runs) if not _greedy(group) for table in _tables(group)]
 
 
 def notes(runs: Sequence[Run]) -> list[str]:
-    """A sentence on each family whose seeds change nothing."""
+    """Return a note on each family that decodes greedily."""
     return [
-        f"{_seeds(group)} of {group[0].title} decode greedily, so that the seed changes nothing: "
-        "they are one run repeated, and no scatter between seeds is given."
+        f"{_seeds(group)} of {group[0].title} decode greedily, so the seed has no effect: they "
+        "are repeats of one run, and no spread between seeds is reported."
         for group in groups(runs)
         if _greedy(group)
     ]
@@ -45,20 +45,20 @@ def notes(runs: Sequence[Run]) -> list[str]:
 
 def _tables(group: Sequence[Run]) -> list[Table]:
     columns = [
-        Column("figure", numeric=False),
+        Column("metric", numeric=False),
         Column("seeds"),
         Column("samples"),
         *(Column.of(name) for name in ("pooled", "between_seeds", "between_samples")),
     ]
-    found = []
+    built = []
     for arm in group[0].compared:
-        alike = ((run, own) for run in group for own in run.compared if own.method == arm.method)
-        pairs = [run.pair(own).table for run, own in alike]
+        same = ((run, own) for run in group for own in run.compared if own.method == arm.method)
+        pairs = [run.pair(own).table for run, own in same]
         rows = [_row(name, spread) for name, spread in across(pairs).items()]
         method = f"{arm.method} on {group[0].title}"
-        caption = f"Across seeds: {method}. {_seeds(group)}; one run's scatter by its two causes"
-        found += [Table(caption, columns, rows)] if rows and len(pairs) == len(group) else []
-    return found
+        caption = f"Across seeds: {method}. {_seeds(group)}; spread by seed and by sample"
+        built += [Table(caption, columns, rows)] if rows and len(pairs) == len(group) else []
+    return built
 
 
 def _row(name: str, spread: SeedSpread) -> list[TableCell]:
@@ -88,14 +88,14 @@ def _greedy(group: Sequence[Run]) -> bool:
 
 
 def accuracy_tests(runs: Sequence[Run]) -> Table | None:
-    """Raw and corrected p-values, one row a run and method; None for fewer than two tests."""
+    """Return raw and corrected p-values per run and method; None for fewer than two tests."""
     tests = [(arm, arm.holm) for run in runs for arm in run.compared if arm.holm is not None]
     columns = [
         Column("method", numeric=False),
         *(Column.of(name) for name in ("pairs", "mcnemar_p", "holm_p")),
         Column("differs from AR", numeric=False, title=f"corrected p below {SIGNIFICANCE:g}"),
     ]
-    caption = f"Accuracy, corrected for a family of {len(tests)} tests (Holm): one a run and method"
+    caption = f"Accuracy with Holm's correction for {len(tests)} tests, one per run and method"
     return Table(caption, columns, [_test(*test) for test in tests]) if tests else None
 
 

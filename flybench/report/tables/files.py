@@ -1,10 +1,10 @@
-r"""Tables as files: LaTeX for papers, and CSV for other programs.
+r"""Table export to LaTeX for papers and to CSV for other programs.
 
-LaTeX has `booktabs` rows to `\input`, every character printed as it is. A file holds only the
-tabular; the paper has `\usepackage{booktabs}` and its own caption and float.
+A LaTeX file contains one `tabular` with `booktabs` rules to `\input`, with special characters
+escaped. The paper provides `\usepackage{booktabs}`, the caption and the float.
 
-CSV has numbers as numbers, and an interval's ends in their own columns. No cell becomes a formula
-in a spreadsheet: text that starts like one gets an apostrophe.
+A CSV file contains plain numbers, with interval ends in separate columns. Text that a spreadsheet
+would read as a formula is prefixed with an apostrophe.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ESCAPES = str.maketrans(
         **{char: f"\\{char}" for char in "&%$#_{}"},
         **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
         **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"},
-        # After the end of a row, these two would be an argument of it.
+        # After `\\`, these two would be parsed as its argument.
         **{"[": "{[}", "*": "{*}"},
         **{"`": r"\textasciigrave{}", "'": r"\textquotesingle{}", '"': r"\textquotedbl{}"},
         **{"\n": " ", "\t": " ", "\u00a0": "~", "—": "--", "…": r"\ldots{}"},
@@ -38,7 +38,7 @@ Part = tuple[str, Callable[[TableCell], str]]
 
 
 def to_latex(table: Table) -> str:
-    """The table as a `tabular` environment, its caption as a comment."""
+    """Return the table as a `tabular` environment, with its caption as a comment."""
     shape = "".join("r" if column.numeric else "l" for column in table.columns)
     head = " & ".join(escaped(_heading(column)) for column in table.columns)
     rows = [" & ".join(map(_cell, row)) + r" \\" for row in table.rows]
@@ -58,7 +58,7 @@ def to_latex(table: Table) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text as LaTeX that prints that text, on one line."""
+    """Escape text to one line of LaTeX that prints as that text."""
     return str(visible(text)).translate(ESCAPES)
 
 
@@ -72,8 +72,8 @@ def _cell(cell: TableCell) -> str:
 
 
 def to_csv(table: Table) -> str:
-    """The table as CSV, a header first; empty where there is no figure."""
-    parts = [list(_parts(table, place)) for place in range(len(table.columns))]
+    """Return the table as CSV with a header; missing values are empty."""
+    parts = [list(_parts(table, index)) for index in range(len(table.columns))]
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([csv_value(name) for column in parts for name, _ in column])
@@ -84,17 +84,17 @@ def to_csv(table: Table) -> str:
 
 
 def csv_value(text: str) -> str:
-    """A number without its commas, other text as it is, but never a formula."""
+    """Return a number without its commas, and other text with formulas disabled."""
     if NUMBER.fullmatch(text):
         return text.replace(",", "")
     shown = str(visible(text)).replace(NBSP, " ")
     return f"'{shown}" if shown.lstrip(" \n").startswith(FORMULA) else shown
 
 
-def _parts(table: Table, place: int) -> Iterator[Part]:
-    """A column's text, and beside it the ends of its intervals or its notes, if it has any."""
-    name = _heading(table.columns[place])
-    cells = [row[place] for row in table.rows]
+def _parts(table: Table, index: int) -> Iterator[Part]:
+    """Yield a column's text, followed by its interval ends or its notes if it has any."""
+    name = _heading(table.columns[index])
+    cells = [row[index] for row in table.rows]
     yield name, lambda cell: "" if cell.text == NONE else cell.text
     if any(cell.ends for cell in cells):
         yield f"{name}, low", lambda cell: cell.ends[0] if cell.ends else ""

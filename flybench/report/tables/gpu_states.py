@@ -1,4 +1,4 @@
-"""The cards as samples ended: clocks, power, temperature, throttling, and the energy of a token."""
+"""GPU states at the end of samples: clocks, power, temperature, throttling, energy per token."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ READINGS = ("sm_clock_mhz", "memory_clock_mhz", "power_w", "temperature_c")
 
 
 def gpu_states(group: Group) -> Table | None:
-    """One row a method, ranges over samples and cards; None if no card was read."""
+    """Return ranges over samples and GPUs, one row per method; None without GPU readings."""
     arms = [arm for arm in group.arms if len(arm.gpu_states)]
     columns = [
         Column("method", numeric=False),
-        Column("cards"),
+        Column("GPUs"),
         *(Column.of(name) for name in READINGS),
         Column.of("energy_per_token_j"),
         Column.of("throttled_samples"),
-        Column("held down by", numeric=False, title="NVML's reasons, with the samples of each"),
+        Column("throttled by", numeric=False, title="NVML reasons, with the samples of each"),
     ]
     rows = [
         [
@@ -35,19 +35,19 @@ def gpu_states(group: Group) -> Table | None:
         ]
         for arm in arms
     ]
-    caption = f"{group.title}: the cards as samples ended: lowest to highest over samples and cards"
+    caption = f"{group.title}: GPU states at the end of samples, minimum to maximum"
     return Table(caption, columns, rows) if rows else None
 
 
 def _range(states: pd.DataFrame, name: str) -> str:
-    known = states[name].dropna()
-    if not len(known):
+    values = states[name].dropna()
+    if not len(values):
         return NONE
-    ends = (number(end, GLOSSARY[name].digits) for end in (known.min(), known.max()))
+    ends = (number(end, GLOSSARY[name].digits) for end in (values.min(), values.max()))
     return " – ".join(dict.fromkeys(ends))
 
 
 def _reasons(arm: Arm) -> str:
-    known = arm.gpu_states[["sample_id", "throttle"]].dropna().explode("throttle").dropna()
-    counts = known.drop_duplicates()["throttle"].value_counts()
+    reasons = arm.gpu_states[["sample_id", "throttle"]].dropna().explode("throttle").dropna()
+    counts = reasons.drop_duplicates()["throttle"].value_counts()
     return ", ".join(f"{name} {count}" for name, count in counts.items()) or NONE

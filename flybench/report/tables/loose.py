@@ -1,7 +1,6 @@
-"""The tokens that only a loose rule kept: by class, and those that precede a flip.
+"""Tables of loose tokens: rates by class, and the loose tokens before a flipped answer.
 
-Of the latter, harmful ones precede a wrong fact which AR had right, the others a right one that AR
-had wrong.
+A flipped answer is one that only AR got right (lost) or only the method (won).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ FIGURES = (
 
 
 def table(group: Group) -> Table | None:
-    """Loose tokens of every method that has any, classes as columns; None if none has."""
+    """Return loose tokens by class, one row per method with any; None without loose tokens."""
     arms = [arm for arm in group.compared if arm.row.loose_per_1000]
     classes = {arm: arm.row.loose_classes or {} for arm in arms}
     seen = [name for name in CLASSES if any(found.get(name) for found in classes.values())]
@@ -41,43 +40,43 @@ def table(group: Group) -> Table | None:
         ]
         for arm in arms
     ]
-    caption = f"{group.title}: loose tokens, in all and by class, and what followed"
+    caption = f"{group.title}: loose tokens in total and by class, and their effect on answers"
     return Table(caption, columns, rows) if rows else None
 
 
-def before_lost_facts(run: Run, arm: Arm) -> Table | None:
-    """One row a token, in the order of the answers; None if there is none."""
-    return _before_facts(run, arm, -1, "AR")
+def before_lost(run: Run, arm: Arm) -> Table | None:
+    """Return the loose tokens before extracted answers that only AR got right; None without any."""
+    return _before_flips(run, arm, -1, "AR")
 
 
-def before_won_facts(run: Run, arm: Arm) -> Table | None:
-    """The same of facts that AR had wrong."""
-    return _before_facts(run, arm, 1, "the method")
+def before_won(run: Run, arm: Arm) -> Table | None:
+    """Return the loose tokens before extracted answers that only the method got right."""
+    return _before_flips(run, arm, 1, "the method")
 
 
-def _before_facts(run: Run, arm: Arm, sign: int, right: str) -> Table | None:
-    if arm.row.loose_flips is None:  # grades are no right or wrong
+def _before_flips(run: Run, arm: Arm, sign: int, right: str) -> Table | None:
+    if arm.row.loose_flips is None:  # grades are not right or wrong
         return None
     pairs = run.pair(arm).table
     flipped = pairs[np.sign(pairs["correct"] - pairs["correct_ar"]) == sign]
     columns = [
         Column("sample", numeric=False),
-        Column("kept", numeric=False, title="the loose token"),
-        Column("the target preferred", numeric=False),
+        Column("loose token", numeric=False),
+        Column("target top-1", numeric=False),
         Column("class", numeric=False),
-        Column("place", "token", "in the answer, from 0"),
-        Column("probability", "%", "that the target gave the token"),
-        Column("of the favourite", "%"),
-        Column("rank", "", "1 = the favourite"),
+        Column("index", "token", "in the answer, 0-based"),
+        Column("p(token)", "%", "probability of the loose token under the target"),
+        Column("p(top-1)", "%", "probability of the target's top-1 token"),
+        Column("rank", "", "of the loose token under the target; 1 = top-1"),
         Column("entropy", "nats"),
     ]
     rows = [
         _token(str(sample), each)
-        for sample, found in flipped["before_fact"].items()
-        for each in found
+        for sample, tokens in flipped["before_extracted"].items()
+        for each in tokens
     ]
-    title = f"{arm.label}: loose tokens before a fact that only {right} got right"
-    return Table(title, columns, rows) if rows else None
+    caption = f"{arm.label}: loose tokens before an extracted answer that only {right} got right"
+    return Table(caption, columns, rows) if rows else None
 
 
 def _token(sample: str, each: ClassifiedToken) -> list[TableCell]:

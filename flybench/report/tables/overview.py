@@ -1,4 +1,4 @@
-"""Tables over the methods of one task: the headline, every figure, scoring rules; and failures."""
+"""Tables over the methods of one task: headline, accuracy, all metrics, scoring rules, failures."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ ACCURACY = (
     *("n_scored", "n_right", "accuracy", "retention", "retention_verdict", "pairs", "mcnemar_p"),
     *("exact_match_rate", "truncation_rate", "repetition_rate"),
 )
-# A rule's verdicts are counted by the first, a judging model's by the others.
+# Counts of scored pairs, and of pairs compared by a judge model.
 COUNTS = ("pairs", "pairwise", "win_rate")
-# Shown elsewhere: in a table of their own, or as the column's header.
-NOT_ALONE = ("metrics", "model", "task", "method", "too_few")
+# Shown in a separate table or in the column headers.
+SHOWN_ELSEWHERE = ("metrics", "model", "task", "method", "too_few")
 
 
-def headline(group: Group, told: Mapping[Arm, ArmVerdict]) -> Table:
-    """One row a method with its verdict and main figures, AR first; counts of nothing left out."""
+def headline(group: Group, verdicts: Mapping[Arm, ArmVerdict]) -> Table:
+    """Return the verdict and main metrics of each method, AR first, without empty counts."""
     arms = group.arms
     empty = [name for name in COUNTS if all(arm.row[name] is None for arm in arms)]
     names = [name for name in HEADLINE if name not in empty]
     rows = [
         [
             TableCell(group.names[arm]),
-            _verdict(arm, told.get(arm)),
+            _verdict(arm, verdicts.get(arm)),
             *(cell(arm.row, name) for name in names),
         ]
         for arm in arms
@@ -43,12 +43,12 @@ def headline(group: Group, told: Mapping[Arm, ArmVerdict]) -> Table:
     columns = [Column("method", numeric=False), Column("verdict", numeric=False)]
     counts = sorted({arm.row.n for arm in arms})
     samples = " to ".join(f"{n:,}" for n in dict.fromkeys((counts[0], counts[-1]))) if counts else 0
-    caption = f"{group.title}: {samples} samples a method; 95\u00a0% intervals in brackets"
+    caption = f"{group.title}: {samples} samples per method; 95\u00a0% intervals in brackets"
     return Table(caption, [*columns, *map(Column.of, names)], rows)
 
 
 def accuracy(group: Group) -> Table:
-    """All that is known of the answers' accuracy, one row a method, AR first."""
+    """Return all metrics of accuracy, one row per method, AR first."""
     rows = [
         [
             TableCell(group.names[arm]),
@@ -62,21 +62,21 @@ def accuracy(group: Group) -> Table:
 
 
 def everything(group: Group) -> Table:
-    """Every figure of the summary: one row a figure, one column a method."""
+    """Return all metrics of the summary, one row per metric and one column per method."""
     arms = group.arms
-    names = [name for name in MethodSummary.__struct_fields__ if not _beside(name)]
+    names = [name for name in MethodSummary.__struct_fields__ if not _shown_elsewhere(name)]
     rows = []
     for name in names:
         entry = GLOSSARY[name]
         unit = f" ({entry.unit})" if entry.unit else ""
         head = TableCell(f"{entry.label}{unit}", title=entry.meaning)
         rows.append([head, *(cell(arm.row, name) for arm in arms)])
-    columns = [Column("figure", numeric=False), *_per_arm(group)]
-    return Table(f"{group.title}: every figure", columns, rows)
+    columns = [Column("metric", numeric=False), *_per_arm(group)]
+    return Table(f"{group.title}: all metrics", columns, rows)
 
 
 def rules(group: Group) -> Table | None:
-    """Mean verdict of every scoring rule; None if nothing was scored."""
+    """Return the mean score of every scoring rule; None if nothing was scored."""
     names = sorted({rule for arm in group.arms for rule in arm.row.metrics})
     if not names:
         return None
@@ -88,11 +88,11 @@ def rules(group: Group) -> Table | None:
         for rule in names
     ]
     columns = [Column("scoring rule", numeric=False), *_per_arm(group, "%")]
-    return Table(f"{group.title}: mean verdict of each scoring rule", columns, rows)
+    return Table(f"{group.title}: mean score of each scoring rule", columns, rows)
 
 
 def failures(runs: Sequence[Run]) -> Table | None:
-    """Samples that failed, with their message; None if there are none."""
+    """Return the samples that failed, with their messages; None without any."""
     rows = [
         [
             TableCell(record.sample_id),
@@ -108,8 +108,8 @@ def failures(runs: Sequence[Run]) -> Table | None:
 
 
 def glossary() -> Table:
-    """Every figure with its unit and formula."""
-    columns = [Column(label, numeric=False) for label in ("figure", "name", "unit", "meaning")]
+    """Return all metrics with their units and formulas."""
+    columns = [Column(label, numeric=False) for label in ("metric", "name", "unit", "meaning")]
     rows = [
         [
             TableCell(entry.label),
@@ -119,16 +119,16 @@ def glossary() -> Table:
         ]
         for name, entry in GLOSSARY.items()
     ]
-    return Table("Figures and their formulas", columns, rows)
+    return Table("Metrics and their formulas", columns, rows)
 
 
 def _verdict(arm: Arm, verdict: ArmVerdict | None) -> TableCell:
-    """Both answers in a few words, coloured by the worse of them."""
+    """Return both badges as one cell, in the colour of the worse one."""
     if verdict is None:
-        return TableCell("the baseline", kind="words")
+        return TableCell("baseline", kind="words")
     speed, *accuracy = verdict.findings
     if arm.row.exact_match_rate == 1:  # needs no statistics
-        return TableCell(speed.badge, "every answer is AR's own", speed.kind)
+        return TableCell(speed.badge, "all answers equal AR's", speed.kind)
     kinds = [finding.kind for finding in verdict.findings]
     kind = next(kind for kind in ("bad", "open", "good") if kind in kinds)
     return TableCell(speed.badge, ", ".join(finding.badge for finding in accuracy), kind)
@@ -138,5 +138,5 @@ def _per_arm(group: Group, unit: str = "") -> Iterator[Column]:
     return (Column(group.names[arm], unit) for arm in group.arms)
 
 
-def _beside(name: str) -> bool:
-    return name in NOT_ALONE or name.endswith("_ci")
+def _shown_elsewhere(name: str) -> bool:
+    return name in SHOWN_ELSEWHERE or name.endswith("_ci")

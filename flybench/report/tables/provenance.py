@@ -1,4 +1,4 @@
-"""Where a run came from: its settings at a glance, everything it recorded, how to repeat it."""
+"""Provenance of runs: main settings, recorded files, and the commands to repeat them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ FILES = ("config.yaml", "provenance.json", "prompt.txt")
 
 
 def shared(runs: Sequence[Run]) -> Table:
-    """The settings that all runs have in common: of a single run, all."""
+    """Return the settings that all runs have in common."""
     known = [settings(run) for run in runs]
-    alike = {name: value for name, value in known[0].items() if name not in _differing(known)}
-    rows = [[TableCell(name), TableCell(value, kind="message")] for name, value in alike.items()]
+    common = {name: value for name, value in known[0].items() if name not in _differing(known)}
+    rows = [[TableCell(name), TableCell(value, kind="message")] for name, value in common.items()]
     columns = [Column("setting", numeric=False), Column("value", numeric=False)]
-    what = "Settings" if len(runs) == 1 else "What all runs share"
-    return Table(what, columns, rows)
+    caption = "Settings" if len(runs) == 1 else "Settings shared by all runs"
+    return Table(caption, columns, rows)
 
 
 def own(runs: Sequence[Run]) -> Table | None:
-    """The settings in which runs differ, one row a run; None for a single run."""
+    """Return the settings in which runs differ, one row per run; None if there are none."""
     known = [settings(run) for run in runs]
     names = _differing(known)
     columns = [Column(label, numeric=False) for label in ("run", *names)]
@@ -33,29 +33,32 @@ def own(runs: Sequence[Run]) -> Table | None:
         [TableCell(run.name), *(TableCell(each.get(name, NONE), kind="message") for name in names)]
         for run, each in zip(runs, known, strict=True)
     ]
-    return Table("In what the runs differ", columns, rows) if names else None
+    return Table("Settings in which the runs differ", columns, rows) if names else None
 
 
 def commands(runs: Sequence[Run]) -> dict[str, list[str]]:
-    """Each command that made any of the runs, with the names of these."""
-    found: dict[str, list[str]] = {}
+    """Return each command with the names of the runs that it produced."""
+    by_command: dict[str, list[str]] = {}
     for run in runs:
-        found.setdefault(command(run), []).append(run.name)
-    return found
+        by_command.setdefault(command(run), []).append(run.name)
+    return by_command
 
 
 def files(runs: Sequence[Run]) -> dict[str, str]:
-    """The files that say how runs were made, by a title; what runs share is there once."""
-    found: dict[tuple[str, str], list[str]] = {}
+    """Return the provenance files by title, such as ``config.yaml of RUN, RUN``.
+
+    Identical files of several runs are listed once.
+    """
+    owners: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         for name in FILES:
             if content := run.text(name):
-                found.setdefault((name, content), []).append(run.name)
-    return {f"{name} of {', '.join(of)}": content for (name, content), of in found.items()}
+                owners.setdefault((name, content), []).append(run.name)
+    return {f"{name} of {', '.join(names)}": content for (name, content), names in owners.items()}
 
 
 def settings(run: Run) -> dict[str, str]:
-    """The settings that a reader asks for first."""
+    """Return the main settings of a run, by their label."""
     known = run.provenance
     last = _last(run)
     machine = last.get("environment") or {}
@@ -67,7 +70,7 @@ def settings(run: Run) -> dict[str, str]:
         "task": _flat(known.get("task_config")) or known["task"],
         "sampling": _flat(known.get("sampling")),
         "judge": _flat(known.get("judge")),
-        "margin of retention": percent(run.margin),
+        "retention margin": percent(run.margin),
         "device": known["device"],
         "engine": f"{known['engine']}, batch size 1",
         "machine": _flat({key: machine.get(key) for key in ("cpu", "cores", "threads")}),
@@ -83,14 +86,14 @@ def settings(run: Run) -> dict[str, str]:
 
 
 def command(run: Run) -> str:
-    """The shell lines that repeat the run; put together from the names if none was recorded."""
+    """Return the shell lines that repeat the run; without a recorded command, from its names."""
     argv = [str(word) for word in _last(run).get("argv") or []]
     if argv:
         line = shlex.join([PurePath(argv[0]).name, *argv[1:]])
     else:
         names = {key: run.provenance.get(key) for key in ("model", "method", "task")}
-        words = [f"{key}={value}" for key, value in names.items() if value]
-        line = shlex.join(["flybench", "run", *words])
+        pairs = [f"{key}={value}" for key, value in names.items() if value]
+        line = shlex.join(["flybench", "run", *pairs])
     git = _last(run).get("git") or {}
     checkout = f"git checkout {shlex.quote(str(git['commit']))}\n" if git.get("commit") else ""
     return checkout + line
@@ -123,13 +126,13 @@ def _model(model: Mapping[str, Any] | None) -> str | None:
 
 
 def _flat(value: Any) -> str:
-    """Nested settings in one line, as ``name=value`` words."""
+    """Format nested settings on one line, as ``name=value, group(name=value)``."""
     if not isinstance(value, Mapping):
         return "" if value is None else str(value)
-    words = []
+    items = []
     for key, item in value.items():
         if isinstance(item, Mapping):
-            words.append(f"{key}({_flat(item)})")
+            items.append(f"{key}({_flat(item)})")
         elif item not in (None, ""):
-            words.append(f"{key}={item}")
-    return ", ".join(words)
+            items.append(f"{key}={item}")
+    return ", ".join(items)

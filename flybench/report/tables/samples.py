@@ -1,4 +1,4 @@
-"""Tables of one method beside AR: every sample, the flips with their answers, the categories."""
+"""Tables of one method against AR: all samples, flips with their answers, and categories."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 from flybench.core.judgements import HIGHEST
 from flybench.core.samples import Record
-from flybench.metrics.divergence import TIE_MARGIN, partings
+from flybench.metrics.divergence import TIE_MARGIN, first_divergences
 from flybench.metrics.stats import ratio
 from flybench.report.run import Arm, Run
 from flybench.report.tables.table import Column, Table, TableCell
@@ -19,16 +19,16 @@ from flybench.text import NONE, number, shorten
 EXCERPT = 160
 LEAD = 40
 LISTED = 200
-PARTING = (
-    "First token that differs (0 = the first), and AR's top-2 logit gap there: below "
-    f"{TIE_MARGIN:g} a tie that another order of additions can flip, unless a loose rule kept the "
-    "other token; else a real difference"
+DIVERGENCE = (
+    "Index of the first differing token (0-based), and AR's top-2 logit gap there. Below "
+    f"{TIE_MARGIN:g} it is a near tie that a different summation order can flip, unless a loose "
+    "rule kept the method's token; otherwise a real difference"
 )
 FLIPS = {-1: "▼ lost", 1: "▲ won"}
 
 
 def samples(run: Run, arm: Arm) -> Table:
-    """One row a sample that AR or the method finished, the first `LISTED` of them."""
+    """Return a table with one row per sample that AR or the method finished, at most `LISTED`."""
     columns = [
         Column("sample", numeric=False),
         Column("category", numeric=False),
@@ -41,22 +41,22 @@ def samples(run: Run, arm: Arm) -> Table:
         Column("τ", "tokens/round", "N / R"),
         Column("loose", "tokens"),
         Column("in loops", "tokens"),
-        Column("parts from AR at", "token", PARTING),
+        Column("diverges from AR at", "token", DIVERGENCE),
         Column("finish, AR", numeric=False),
         Column("finish", numeric=False),
     ]
     table = run.joined(arm)
     count = len(table)
     table = table.head(LISTED).copy()
-    which = "every sample" if count <= LISTED else f"the first {LISTED} of {count:,} samples,"
+    which = "all samples" if count <= LISTED else f"the first {LISTED} of {count:,} samples"
     table["throughput"] = (table["tokens"] / table["decode_s"]) / (
         table["tokens_ar"] / table["decode_s_ar"]
     )
     table["latency"] = table["total_s_ar"] / table["total_s"]
     table["tau"] = table["tokens"] / table["rounds"]
-    table = table.join(partings(run.baseline, arm.samples))
+    table = table.join(first_divergences(run.baseline, arm.samples))
     rows = [_sample(run, arm, str(row["sample_id"]), row) for row in _rows(table)]
-    return Table(f"{arm.label}: {which} beside AR", columns, rows)
+    return Table(f"{arm.label}: {which} against AR", columns, rows)
 
 
 def _sample(run: Run, arm: Arm, sample_id: str, row: dict[str, Any]) -> list[TableCell]:
@@ -77,22 +77,24 @@ def _sample(run: Run, arm: Arm, sample_id: str, row: dict[str, Any]) -> list[Tab
         ),
         TableCell(number(row["tau"])),
         *(TableCell(number(row[name], 0)) for name in ("loose", "looped")),
-        _parting(row),
+        _divergence(row),
         *(TableCell(finish) for finish in finishes),
     ]
 
 
-def _parting(row: dict[str, Any]) -> TableCell:
-    """Where the ids part from AR's, and of which kind the difference is."""
-    if math.isnan(row["place"]):
+def _divergence(row: dict[str, Any]) -> TableCell:
+    """Index of the first divergence, with its kind and AR's logit gap as a note."""
+    if math.isnan(row["diverged_at"]):
         return TableCell(NONE)
     gap = "AR had ended" if math.isinf(row["margin"]) else number(row["margin"])
-    return TableCell(number(row["place"], 0), f"{'tie' if row['tie'] is True else 'real'}, {gap}")
+    return TableCell(
+        number(row["diverged_at"], 0), f"{'tie' if row['tie'] is True else 'real'}, {gap}"
+    )
 
 
 def flips(run: Run, arm: Arm) -> Table | None:
-    """The samples that only one of the two solved, or that a judge prefers of one, with both
-    answers; None if there are none."""
+    """Return the samples that only one of the two solved, or of which a judge prefers one, with
+    both answers; None without any."""
     records, scores = run.folder.records(), run.folder.scores()
     rows = []
     for row in _rows(run.joined(arm)):
@@ -114,15 +116,16 @@ def flips(run: Run, arm: Arm) -> Table | None:
             )
             cells.append(TableCell(start + shorten(text[shared:], EXCERPT), kind="message"))
         rows.append(cells)
-    what = "grades" if arm.graded else "extracted"
-    found = (f"{what}, AR", "text where they part, AR", what, "text where they part")
-    columns = [Column(label, numeric=False) for label in ("sample", "flip", *found)]
-    which = "answers of which the judge prefers one" if arm.graded else "answers that flipped"
+    read = "grades" if arm.graded else "extracted"
+    excerpt = "text at the divergence"
+    labels = ("sample", "flip", f"{read}, AR", f"{excerpt}, AR", read, excerpt)
+    columns = [Column(label, numeric=False) for label in labels]
+    which = "answers with a preference of the judge" if arm.graded else "answers that flipped"
     return Table(f"{arm.label}: {which}", columns, rows) if rows else None
 
 
 def categories(run: Run, arm: Arm) -> Table | None:
-    """Accuracy and speed by category over paired samples; None for a single category."""
+    """Return accuracy and speed by category over paired samples; None for a single category."""
     pairs = run.pair(arm).table
     groups = list(pairs.groupby("category"))
     if len(groups) < 2:
@@ -162,8 +165,8 @@ def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _verdicts(arm: Arm) -> list[Column]:
-    what, unit = ("grade", f"of {HIGHEST:g}") if arm.graded else ("right", "")
-    return [Column(f"{what}, AR", unit), Column(what, unit)]
+    label, unit = ("grade", f"of {HIGHEST:g}") if arm.graded else ("right", "")
+    return [Column(f"{label}, AR", unit), Column(label, unit)]
 
 
 def _meaning(arm: Arm) -> str:
@@ -173,7 +176,7 @@ def _meaning(arm: Arm) -> str:
 
 
 def _flip(arm: Arm, row: dict[str, Any]) -> int:
-    """−1 lost, 1 won, 0 neither (or not judged, since NaN compares false)."""
+    """Return −1 for lost, 1 for won and 0 for neither; not judged is NaN and compares false."""
     own, other = (row["pairwise"], 0.5) if arm.graded else (row["correct"], row["correct_ar"])
     return int(own > other) - int(own < other)
 

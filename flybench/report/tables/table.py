@@ -1,7 +1,4 @@
-"""What a table is, and how a figure of a summary becomes a cell.
-
-One description feeds the page, markdown, LaTeX, CSV and the terminal.
-"""
+"""Table types, shared by HTML, markdown, LaTeX, CSV and the terminal, and cells of metrics."""
 
 from __future__ import annotations
 
@@ -13,14 +10,14 @@ from flybench.metrics.glossary.entry import Entry
 from flybench.metrics.rows import MethodSummary
 from flybench.metrics.stats import Interval
 from flybench.metrics.summary import PARTS
-from flybench.metrics.suppression import COUNTED
+from flybench.metrics.suppression import DENOMINATORS
 from flybench.text import NBSP, NONE, aligned, interval, number
 
 
 class TableCell(NamedTuple):
-    """A cell's text, a smaller note beneath it, and a kind for its colour.
+    """A cell with a main text, a smaller note below it, and a `kind` that sets its colour.
 
-    `ends` are those of the text's interval, which the note shows too.
+    `ends` are the ends of the interval, which the note shows too.
     """
 
     text: str
@@ -41,7 +38,7 @@ class Column:
 
     @classmethod
     def of(cls, name: str) -> Column:
-        """The header of a figure in the glossary."""
+        """Return the header of a metric in the glossary."""
         entry = GLOSSARY[name]
         return cls(entry.label, entry.unit, entry.meaning, name not in TEXTUAL)
 
@@ -60,11 +57,11 @@ PAIRED = ("retention_verdict", "pairs", "mcnemar_p")
 
 
 def cell(row: MethodSummary, name: str) -> TableCell:
-    """A figure of the summary as text, its interval as a note."""
+    """Return a metric of the summary as a cell, with its interval as a note."""
     value, entry = row[name], GLOSSARY[name]
     if name in row.too_few:
-        text, what = f"too few (n={row.too_few[name]})", f"of {COUNTED[name]}"
-        return TableCell(text, kind="words", title=what)
+        text, unit = f"too few (n={row.too_few[name]})", f"too few {DENOMINATORS[name]}"
+        return TableCell(text, kind="words", title=unit)
     if name in PAIRED and row.pairs is None:
         return TableCell(NONE)  # no pair was judged, so there is nothing to resolve
     if name in PARTS:
@@ -95,7 +92,7 @@ def _ends(pair: Interval, entry: Entry) -> tuple[str, str]:
 
 
 def plain(table: Table) -> str:
-    """A table as aligned text for a terminal, its caption first."""
+    """Format a table as aligned text for a terminal, below its caption."""
     head = [one.label + (f" ({one.unit})" if one.unit else "") for one in table.columns]
     rows = [[" ".join(filter(None, (one.text, one.note))) for one in row] for row in table.rows]
     return f"{table.caption}\n{aligned([head, *rows])}".replace(NBSP, " ")

@@ -1,24 +1,24 @@
-// The token inspector. Data come from flybench/report/inspector.py, in blocks of compressed JSON;
-// every text is made visible there and is written here as text alone.
+// The token inspector. Data come from flybench/report/inspector.py in blocks of compressed JSON.
+// All text is escaped there and only ever inserted as text here.
 "use strict";
 (() => {
-const ROW = 44; // pixels, the height of a sample in the list
-const SPARE = 6; // rows drawn above and below what is seen
+const ROW = 44; // height of a list row in pixels
+const SPARE = 6; // rows drawn above and below the visible part
 const BREAK = "\x1f";
 const OUTCOMES = {
-  e: ["exact", "drafted, and the target's own choice"],
-  l: ["loose", "drafted, not the target's choice, kept by the loose rule"],
-  s: ["stochastic", "drafted, and kept by rejection sampling"],
-  g: ["gate", "the target's own, in place of a draft rejected because the target is sure here"],
-  w: ["window", "the target's own, in place of a draft rejected because the target disagrees again within the window"],
-  t: ["tail", "the target's own, in place of a draft rejected because the window does not fit in the draft"],
-  r: ["rejected", "the target's own, in place of a rejected draft"],
-  b: ["bonus", "the target's own, after a draft that was kept whole"],
-  p: ["plain", "the target's own, nothing was drafted"],
+  e: ["exact", "drafted token that equals the target's choice"],
+  l: ["loose", "drafted token that differs from the target's choice and was kept by a loose rule"],
+  s: ["stochastic", "drafted token accepted by rejection sampling"],
+  g: ["gate", "target token; the drafted one was rejected because the target is certain here"],
+  w: ["window", "target token; the drafted one was rejected for another mismatch within the window"],
+  t: ["tail", "target token; the drafted one was rejected because the window extends past the draft"],
+  r: ["rejected", "target token; the drafted one was rejected"],
+  b: ["bonus", "target token after a fully accepted draft"],
+  p: ["plain", "target token without a draft"],
 };
 const at = (name) => document.getElementById(`inspector-${name}`);
 const state = { index: null, rows: [], shown: [], active: 0, open: null, hits: null, search: 0 };
-const texts = new Map(); // of every answer that was searched, by block
+const texts = new Map(); // lower-case answers already searched, by block
 
 // Data
 
@@ -34,7 +34,7 @@ function rowsOf(index) {
     const group = index.groups[arm.group];
     return arm.samples.map((sample, i) => ({
       arm, sample, column: number - first, id: group.ids[sample], category: group.categories[sample],
-      flip: arm.flip[i], place: arm.place[i], loose: arm.loose[i], tokens: arm.tokens[i],
+      flip: arm.flip[i], divergedAt: arm.divergedAt[i], loose: arm.loose[i], tokens: arm.tokens[i],
       right: arm.right[i], rightAr: arm.rightAr[i],
     }));
   });
@@ -90,7 +90,7 @@ async function search() {
   let done = 0;
   for (const [block, rows] of blocks) {
     const found = await textsOf(block);
-    if (number !== state.search) return; // another search has begun
+    if (number !== state.search) return; // superseded by another search
     for (const row of rows) {
       if (found[row.sample % state.index.chunk][row.column].includes(query)) state.hits.add(row);
     }
@@ -101,7 +101,7 @@ async function search() {
   filter();
 }
 
-// The list of samples: only what is seen is drawn
+// The list of samples: only the visible rows are drawn
 
 function drawList() {
   const list = at("list"), inner = list.firstElementChild;
@@ -114,25 +114,25 @@ function drawList() {
   else list.removeAttribute("aria-activedescendant");
 }
 
-function rowElement(place) {
-  const row = state.shown[place], kind = { [-1]: "lost", 1: "won" }[row.flip] ?? "";
-  const option = element("div", place === state.active ? "active" : "");
-  option.id = `inspector-row-${place}`;
-  option.style.top = `${place * ROW}px`;
-  setAll(option, { role: "option", "aria-selected": row === state.open, "aria-posinset": place + 1, "aria-setsize": state.shown.length });
+function rowElement(index) {
+  const row = state.shown[index], kind = { [-1]: "lost", 1: "won" }[row.flip] ?? "";
+  const option = element("div", index === state.active ? "active" : "");
+  option.id = `inspector-row-${index}`;
+  option.style.top = `${index * ROW}px`;
+  setAll(option, { role: "option", "aria-selected": row === state.open, "aria-posinset": index + 1, "aria-setsize": state.shown.length });
   const flip = { lost: "▼ lost", won: "▲ won" }[kind];
   const loose = row.loose ? `${row.loose} loose` : "";
   option.append(
     element("span", `id ${kind}`, [row.id, flip].filter(Boolean).join(" · ")),
     element("span", "note", [row.arm.method, row.category, loose, `${row.tokens} tokens`].filter(Boolean).join(" · ")),
   );
-  option.addEventListener("click", () => { state.active = place; open(); });
+  option.addEventListener("click", () => { state.active = index; open(); });
   return option;
 }
 
-function moveTo(place) {
+function moveTo(index) {
   if (!state.shown.length) return;
-  state.active = Math.min(Math.max(place, 0), state.shown.length - 1);
+  state.active = Math.min(Math.max(index, 0), state.shown.length - 1);
   const list = at("list"), top = state.active * ROW;
   if (top < list.scrollTop) list.scrollTop = top;
   if (top + ROW > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW - list.clientHeight;
@@ -157,7 +157,7 @@ async function open() {
   state.open = row;
   drawList();
   const [own, ar] = await answersOf(row);
-  if (state.open !== row) return; // another was opened meanwhile
+  if (state.open !== row) return; // another sample was opened meanwhile
   at("name").textContent = `${row.id} · ${row.arm.method}`;
   at("facts").textContent = facts(row, own, ar);
   drawAnswer("own", row.arm.label, own, row, row.right);
@@ -171,7 +171,7 @@ function facts(row, own, ar) {
   if (!ar || row.arm.baseline) return parts.join(" · ");
   const rate = (own.outcomes.length / own.decoding) / (ar.outcomes.length / ar.decoding);
   parts.push(`speed-up ${rate.toFixed(2)} × (tokens/s), ${(ar.seconds / own.seconds).toFixed(2)} × (to answer)`);
-  parts.push(row.place === null ? "the same tokens as AR's" : `parts from AR at token ${row.place}`);
+  parts.push(row.divergedAt === null ? "same tokens as AR" : `diverges from AR at token ${row.divergedAt}`);
   return parts.join(" · ");
 }
 
@@ -182,7 +182,7 @@ function drawAnswer(name, label, answer, row, right) {
   const verdict = right === null ? "" : right === 1 ? ", right" : right === 0 ? ", wrong" : `, scored ${right}`;
   at(`${name}-title`).textContent = `${label}: ${answer.outcomes.length} tokens, ${answer.seconds.toFixed(2)} s, ended by ${answer.finish}${verdict}`;
   const pieces = answer.pieces === null ? [...answer.outcomes].map((letter) => ("ep".includes(letter) ? "·" : letter)) : answer.pieces.split(BREAK);
-  const tokens = pieces.map((piece, place) => tokenElement(piece, place, answer, row.place));
+  const tokens = pieces.map((piece, index) => tokenElement(piece, index, answer, row.divergedAt));
   box.replaceChildren(...tokens);
   tokens[0].tabIndex = 0;
   box.scrollTop = 0;
@@ -196,21 +196,21 @@ function wholeText(answer) {
   const both = element("div", "whole");
   setAll(both, { tabindex: 0, role: "region", "aria-label": "Text of the answer" });
   both.append(
-    element("p", "quiet", "This run does not say which letters each token has: above is a sign for each, and the first letter of its fate if that is not exact; the text follows. Repeating its flybench run adds them."),
+    element("p", "quiet", "This run has no token texts. Above, each token is a dot, or the first letter of its outcome if it is not exact; the whole text follows. Repeat flybench run to add token texts."),
     element("div", "", answer.text),
   );
   return both;
 }
 
-function tokenElement(piece, place, answer, parting) {
-  const [name] = OUTCOMES[answer.outcomes[place]];
+function tokenElement(piece, index, answer, divergedAt) {
+  const [name] = OUTCOMES[answer.outcomes[index]];
   const token = element("span", `token ${name}`, piece);
-  if (place === parting) token.classList.add("parting");
-  else if (answer.turns.includes(place)) token.classList.add("turn");
+  if (index === divergedAt) token.classList.add("diverged");
+  else if (answer.turns.includes(index)) token.classList.add("turn");
   else if (piece === "") token.classList.add("unseen");
   else if (/^\s*\n\s*$/.test(piece)) token.classList.add("line");
   token.tabIndex = -1;
-  setAll(token, { role: "option", "aria-selected": "false", "aria-label": `${spoken(piece)}, ${name}${place === parting ? ", first that differs from AR" : ""}` });
+  setAll(token, { role: "option", "aria-selected": "false", "aria-label": `${spoken(piece)}, ${name}${index === divergedAt ? ", first that differs from AR" : ""}` });
   return token;
 }
 
@@ -228,71 +228,71 @@ function drawLegend(answer) {
   }));
 }
 
-// A token: what is known of it, and the keys that move between tokens
+// Details of a token, and the keys that move between tokens
 
 function pointAt(box, token) {
   if (!token || !box.answer) return;
   document.querySelector(".token.pointed")?.classList.remove("pointed");
   token.classList.add("pointed");
-  const answer = box.answer, place = [...box.children].indexOf(token);
+  const answer = box.answer, index = [...box.children].indexOf(token);
   const list = element("dl", "");
-  for (const [term, value] of known(answer, place)) list.append(element("dt", "", term), element("dd", "", value));
-  const text = answer.pieces === null ? answer.loose.find(([at]) => at === place)?.[7] ?? "" : token.textContent;
-  const [name, meaning] = OUTCOMES[answer.outcomes[place]];
+  for (const [term, value] of details(answer, index)) list.append(element("dt", "", term), element("dd", "", value));
+  const text = answer.pieces === null ? answer.loose.find(([at]) => at === index)?.[7] ?? "" : token.textContent;
+  const [name, meaning] = OUTCOMES[answer.outcomes[index]];
   const head = element("div", "");
   head.append(element("span", "text", text.replaceAll("\n", "⏎")), ` ${name}: ${meaning}`);
   at("token").replaceChildren(head, list);
 }
 
-function known(answer, place) {
-  const found = [["place", `token ${place} of ${answer.outcomes.length} (the first is 0)${roundOf(answer, place)}`]];
-  const loose = answer.loose.find(([at]) => at === place);
-  if (loose) found.push(...opinion(loose, answer.row.arm.rule));
-  else if (answer.outcomes[place] !== "s") found.push(["the target chose", `this token${drawn(answer)}`]);
+function details(answer, index) {
+  const found = [["index", `token ${index} of ${answer.outcomes.length} (0-based)${roundOf(answer, index)}`]];
+  const loose = answer.loose.find(([at]) => at === index);
+  if (loose) found.push(...statistics(loose, answer.row.arm.rule));
+  else if (answer.outcomes[index] !== "s") found.push(["target's choice", `this token${sampled(answer)}`]);
   const rule = answer.row.arm.rule;
-  if (answer.outcomes[place] === "w" && rule.window) found.push(["window", `${rule.window} tokens, a mismatch among them`]);
-  const gap = (answer.margins.charCodeAt(place) - 48) / state.index.step;
-  found.push(["top-2 gap of the target", `${gap >= 255 / state.index.step ? "≥ " : ""}${gap} in logits, to the nearest 1/${state.index.step}`]);
-  if (!loose) found.push(["probability, rank, entropy", "recorded of loose tokens alone"]);
+  if (answer.outcomes[index] === "w" && rule.window) found.push(["window", `${rule.window} tokens, with another mismatch`]);
+  const gap = (answer.margins.charCodeAt(index) - 48) / state.index.step;
+  found.push(["target's top-2 gap", `${gap >= 255 / state.index.step ? "≥ " : ""}${gap} (logits, rounded to 1/${state.index.step})`]);
+  if (!loose) found.push(["probability, rank, entropy", "recorded only for loose tokens"]);
   return found;
 }
 
-function drawn(answer) {
+function sampled(answer) {
   const temperature = answer.row.arm.temperature;
-  return temperature ? `, drawn at temperature ${temperature}` : "";
+  return temperature ? `, sampled at temperature ${temperature}` : "";
 }
 
-function opinion([, preferred, probability, most, rank, entropy, kind], rule) {
-  const behind = rule.rule === "official" ? rule.window - 1 : rule.window;
+function statistics([, top1, probability, topProbability, rank, entropy, kind], rule) {
+  const following = rule.rule === "official" ? rule.window - 1 : rule.window;
   return [
-    ["the target preferred", `${preferred.replaceAll("\n", "⏎")} at ${(100 * most).toFixed(1)} %`],
+    ["target's top-1", `${top1.replaceAll("\n", "⏎")} at ${(100 * topProbability).toFixed(1)} %`],
     ["this token", `${(100 * probability).toFixed(1)} %, rank ${rank}, class: ${kind}`],
-    ["entropy of the target", `${entropy.toFixed(3)} nats, of the whole softmax`],
-    ...(rule.window ? [["window", `${rule.window}: the next ${behind} drafted tokens were the target's choice (rule ${rule.rule}, θ ${rule.theta})`]] : []),
+    ["target's entropy", `${entropy.toFixed(3)} nats, over the full softmax`],
+    ...(rule.window ? [["window", `${rule.window}: the next ${following} drafted tokens equal the target's choice (rule ${rule.rule}, θ ${rule.theta})`]] : []),
   ];
 }
 
-function roundOf(answer, place) {
+function roundOf(answer, index) {
   let before = 0;
   for (const [number, emitted] of answer.rounds.entries()) {
-    if (place < before + emitted) return `, round ${number + 1}, ${place - before + 1} of its ${emitted}`;
+    if (index < before + emitted) return `, round ${number + 1}, ${index - before + 1} of its ${emitted}`;
     before += emitted;
   }
   return "";
 }
 
-function focusToken(box, place) {
+function focusToken(box, index) {
   const tokens = box.children;
   if (!tokens.length) return;
-  const token = tokens[Math.min(Math.max(place, 0), tokens.length - 1)];
+  const token = tokens[Math.min(Math.max(index, 0), tokens.length - 1)];
   for (const other of box.querySelectorAll('[tabindex="0"]')) setAll(other, { tabindex: -1, "aria-selected": "false" });
   setAll(token, { tabindex: 0, "aria-selected": "true" });
   token.focus();
 }
 
-function lineAway(tokens, place, step) {
-  const from = tokens[place].getBoundingClientRect();
-  for (let next = place + step, best = place, line = null; ; next += step) {
+function lineAway(tokens, index, step) {
+  const from = tokens[index].getBoundingClientRect();
+  for (let next = index + step, best = index, line = null; ; next += step) {
     const there = tokens[next]?.getBoundingClientRect();
     if (!there || (line !== null && Math.abs(there.top - line) > 4)) return best;
     if (line === null && Math.abs(there.top - from.top) <= 4) continue;
@@ -301,20 +301,20 @@ function lineAway(tokens, place, step) {
   }
 }
 
-function markedAway(box, place, step) {
-  for (let next = place + step; next >= 0 && next < box.children.length; next += step) {
+function markedAway(box, index, step) {
+  for (let next = index + step; next >= 0 && next < box.children.length; next += step) {
     if (!"ep".includes(box.answer.outcomes[next])) return next;
   }
-  return place;
+  return index;
 }
 
 async function onTokenKey(event) {
-  const box = event.currentTarget, place = [...box.children].indexOf(document.activeElement);
-  if (place < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+  const box = event.currentTarget, index = [...box.children].indexOf(document.activeElement);
+  if (index < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
   const moves = {
-    ArrowRight: () => place + 1, ArrowLeft: () => place - 1, Home: () => 0, End: () => box.children.length - 1,
-    ArrowDown: () => lineAway(box.children, place, 1), ArrowUp: () => lineAway(box.children, place, -1),
-    n: () => markedAway(box, place, 1), p: () => markedAway(box, place, -1),
+    ArrowRight: () => index + 1, ArrowLeft: () => index - 1, Home: () => 0, End: () => box.children.length - 1,
+    ArrowDown: () => lineAway(box.children, index, 1), ArrowUp: () => lineAway(box.children, index, -1),
+    n: () => markedAway(box, index, 1), p: () => markedAway(box, index, -1),
   };
   const samples = { j: 1, k: -1 };
   if (!(event.key in moves || event.key in samples || event.key === "Escape")) return;
@@ -324,7 +324,7 @@ async function onTokenKey(event) {
   else { moveTo(state.active + samples[event.key]); await open(); focusToken(at("own"), 0); }
 }
 
-// Elements: text is only ever set as text
+// Elements; text is only set through textContent
 
 function element(tag, kind, text) {
   const made = document.createElement(tag);

@@ -41,7 +41,7 @@ def test_equal_answers_are_safe_and_the_faster_is_priced(tmp_path: Path) -> None
     )
     assert found.kind == "good"
     assert found.first.startswith("Use spd: it answers 1.")
-    assert found.first.endswith("all 40 answers are AR's own, token for token.")
+    assert found.first.endswith("all 40 answers equal AR's, token for token.")
     assert found.second.startswith("Faster, at a price: fly 2.")
     assert "accuracy is lost, retention" in found.second
 
@@ -50,7 +50,7 @@ def test_no_method_is_both(tmp_path: Path) -> None:
     found = concluded(run(tmp_path, "fly", lose=range(20)))
     assert (found.kind, found.first) == (
         "bad",
-        "No method is shown to be both faster to answer than AR and as accurate.",
+        "No method is shown to answer faster than AR and to be as accurate.",
     )
     assert found.second.startswith("Fastest: fly 1.") or found.second.startswith("Fastest: fly 2.")
 
@@ -68,9 +68,9 @@ def test_few_samples_settle_nothing(tmp_path: Path) -> None:
     found = concluded(run(tmp_path, "fly", n=4))
     assert (found.kind, found.first) == (
         "open",
-        "Nothing is settled yet: 4 paired samples are too few.",
+        "No conclusion yet: 4 paired samples are too few.",
     )
-    assert found.second == "Too few samples to count here: fly."
+    assert found.second == "Too few samples for a conclusion: fly."
 
 
 def test_ar_alone(tmp_path: Path) -> None:

@@ -19,20 +19,20 @@ def test_differences_beyond_the_floor_are_named(tmp_path: Path) -> None:
     [verdict] = verdicts(run)
     [note] = [note for note in verdict.notes if "noise floor" in note]
     assert "0 of 40 answers differ, 0 of 40 verdicts flip, the speed-up is 1.00×" in note
-    assert "Beyond it fly has: divergence, speed-up in throughput, speed-up in t" in note
-    assert note.endswith("Not beyond it: flips.")
+    assert "fly above the floor: divergence, speed-up in throughput, speed-up in t" in note
+    assert note.endswith("within it: flips.")
     table = floor.table(*groups([run]))
     assert table is not None
     repeat, fly = table.rows
     assert (repeat[0].note, repeat[1].text, fly[2].text) == ("the floor", "0 of 40", "1 of 40")
-    assert fly[2].note == "not beyond the floor" and fly[3].note.endswith("] beyond the floor")
+    assert fly[2].note == "within the floor" and fly[3].note.endswith("] above the floor")
 
 
 def test_a_method_as_fast_as_ar_is_within_the_floor(tmp_path: Path) -> None:
     [run] = load([write_run(tmp_path / "run", 40, repeat=True, speed=1.05)])
     table = floor.table(*groups([run]))
     assert table is not None
-    assert table.rows[1][3].note.endswith("not beyond the floor")
+    assert table.rows[1][3].note.endswith("within the floor")
 
 
 def test_without_a_repeat_there_is_no_floor(tmp_path: Path) -> None:

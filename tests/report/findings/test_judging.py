@@ -45,11 +45,11 @@ def test_grades_and_comparisons_are_told_in_words(judged: RunFolder, tmp_path: P
     for part in (
         "toy grades its answers 5.00 of 10 on average against 8.00 for AR",
         "the judge prefers fly in 0, AR in 1 and neither in 1: win rate 25.0 %",
-        "n = 1 is too small for a claim about grades",
-        "1 of the judge's 5 replies hold no readable verdict: they are left out",
-        "Only a part of the samples is judged.",
-        "what the judge found, and what it took",
-        "answers of which the judge prefers one",
+        "n = 1 is too small for a conclusion about grades",
+        "1 of the judge's 5 replies have no readable verdict: they are excluded",
+        "Only some of the samples are judged.",
+        "results and cost of the judge",
+        "answers with a preference of the judge",
         "kind=openai, model=toy, base_url=http://127.0.0.1",
     ):
         assert part in text, part
@@ -77,7 +77,7 @@ def test_a_page_without_a_judge_says_nothing_of_one(tmp_path: Path) -> None:
     html = write_report([write_run(tmp_path / "sums", 3)], tmp_path / "out").read_text()
     head = html.split('id="verdict"')[1].split("<details")[0]
     assert "win rate" not in head
-    assert "what the judge found" not in html
+    assert "results and cost of the judge" not in html
 
 
 def test_grades_are_no_plan_for_samples(

@@ -29,8 +29,8 @@ def test_faster_and_unresolved(tmp_path: Path) -> None:
     assert "fly is faster than AR: 1.9" in words(found)
     assert "31/40 right against 32/40 for AR" in words(found)
     assert "1 lost and 0 won (McNemar p = 1.000)" in words(found)
-    assert "the data cannot tell at n = 40" in words(found)
-    assert "samples would tell four times in five" in words(found)
+    assert "is not resolved at n = 40" in words(found)
+    assert "samples would show it with 80 % power" in words(found)
 
 
 def test_slower_and_lost(tmp_path: Path) -> None:
@@ -38,19 +38,19 @@ def test_slower_and_lost(tmp_path: Path) -> None:
     assert [finding.badge for finding in found.findings] == ["slower", "accuracy lost"]
     assert [finding.kind for finding in found.findings] == ["bad", "bad"]
     assert "fly is slower than AR: 0.4" in words(found)
-    assert "below the 99.0\u00a0% that the margin asks for" in words(found)
+    assert "below the required 99.0\u00a0%" in words(found)
 
 
 def test_kept_within_a_wide_margin(tmp_path: Path) -> None:
     found = verdict(tmp_path, 40, retention_margin=0.3)
     assert found.findings[1].badge == "accuracy kept"
-    assert "at or above the 70.0\u00a0% that the margin asks for" in words(found)
+    assert "at or above the required 70.0\u00a0%" in words(found)
 
 
 def test_speed_not_resolved(tmp_path: Path) -> None:
     found = verdict(tmp_path, 40, speed=1.05)
     assert "speed not resolved" in found.findings[0].badge or "mixed" in found.findings[0].badge
-    assert "cannot tell at n = 40" in found.findings[0].text
+    assert "does not resolve the direction at n = 40" in found.findings[0].text
 
 
 def test_a_method_that_pads_its_answers_is_slower_to_answer(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_method_that_pads_its_answers_is_slower_to_answer(tmp_path: Path) -> N
     assert (speed.badge, speed.kind) == ("slower to answer", "bad")
     assert "fly is faster than AR in throughput: 1.9" in speed.text
     assert "fly is slower than AR in time to answer: 0.4" in speed.text
-    assert "Faster tokens alone win nothing: the answers grew to 4." in speed.text
+    assert "do not make answers faster here: the answers have 4." in speed.text
 
 
 def test_faster_tokens_that_answer_no_sooner_are_no_win(tmp_path: Path) -> None:
@@ -72,8 +72,8 @@ def test_faster_tokens_that_answer_no_sooner_are_no_win(tmp_path: Path) -> None:
 
 def test_lengths_caps_and_loops_stand_beside_every_speed_up(tmp_path: Path) -> None:
     text = verdict(tmp_path, 40).findings[0].text
-    assert "0.0\u00a0% of them are cut off at the cap (0.0\u00a0% of AR's)" in text
-    assert "0.0\u00a0% of their tokens are loops (0.0\u00a0% of AR's)" in text
+    assert "0.0\u00a0% of them are truncated at the cap (AR: 0.0\u00a0%)" in text
+    assert "0.0\u00a0% of their tokens are in loops (AR: 0.0\u00a0%)" in text
 
 
 def test_loops_are_warned_of(tmp_path: Path) -> None:
@@ -83,12 +83,12 @@ def test_loops_are_warned_of(tmp_path: Path) -> None:
             turn = structs.replace(record.turns[0], ids=[5, 6] * 20)
             folder.append(structs.replace(record, turns=[turn]))
     [found] = verdicts(load([folder])[0])
-    assert "It goes round in loops more than AR: " in words(found)
+    assert "It loops more than AR: " in words(found)
 
 
 def test_a_run_that_was_stopped_says_so(tmp_path: Path) -> None:
-    assert "not finished: 40 of 60 samples" in words(verdict(tmp_path / "a", 40, samples=60))
-    assert "not finished" not in words(verdict(tmp_path / "b", 40, samples=40))
+    assert "incomplete: 40 of 60 samples" in words(verdict(tmp_path / "a", 40, samples=60))
+    assert "incomplete" not in words(verdict(tmp_path / "b", 40, samples=40))
 
 
 @pytest.mark.parametrize("n", [1, 3, 29])
@@ -96,7 +96,7 @@ def test_small_samples_settle_nothing(tmp_path: Path, n: int) -> None:
     found = verdict(tmp_path, n)
     assert {finding.kind for finding in found.findings} == {"open"}
     assert all("n too small" in finding.badge for finding in found.findings)
-    assert f"n = {n} is too small for a claim about accuracy" in words(found)
+    assert f"n = {n} is too small for a conclusion about accuracy" in words(found)
 
 
 @pytest.mark.parametrize("method", ["fly", "spd"])
@@ -120,7 +120,7 @@ def test_ar_solved_none(tmp_path: Path) -> None:
 
 def test_a_tiny_count_gives_no_retention_and_says_so(tmp_path: Path) -> None:
     found = verdict(tmp_path, 40, right=0.1, lose=[1])
-    assert "3/40 right against 4/40 for AR, retention not given as AR solved too few" in words(
+    assert "3/40 right against 4/40 for AR, retention suppressed as AR solved too few" in words(
         found
     )
     assert found.findings[1].badge == "accuracy not resolved"
@@ -129,5 +129,5 @@ def test_a_tiny_count_gives_no_retention_and_says_so(tmp_path: Path) -> None:
 def test_notes(tmp_path: Path) -> None:
     found = verdict(tmp_path, 3, warnings=["The GPU was shared."], judged="partly judged")
     assert found.notes[-1] == "The GPU was shared."
-    assert "Only a part of the samples is judged." in found.notes
+    assert "Only some of the samples are judged." in found.notes
     assert any("equal AR's token for token" in note for note in found.notes)

@@ -38,9 +38,9 @@ def test_parts_stand_beside_the_measured_speedup(tmp_path: Path) -> None:
 
 def test_the_largest_part_is_named(tmp_path: Path) -> None:
     [text] = costs.sentences(group(tmp_path))
-    assert "Verifying takes the largest part, 55.0\u00a0%." in text
+    assert "Verification takes the largest share, 55.0\u00a0%." in text
     assert "drafting (8.0 tokens at 0." in text
-    assert text.endswith("× was measured.")
+    assert text.endswith("×.")
 
 
 def test_time_outside_the_rounds_is_said(tmp_path: Path) -> None:
@@ -48,21 +48,21 @@ def test_time_outside_the_rounds_is_said(tmp_path: Path) -> None:
     text = folder.records_file.read_text().replace('"total_s": 0.', '"total_s": 1.')
     folder.records_file.write_text(text)
     [sentence] = costs.sentences(*groups(load([folder])))
-    assert sentence.endswith("the difference is time outside of these parts.")
+    assert sentence.endswith("the difference is time outside of these phases.")
 
 
 @pytest.mark.parametrize(
     ("share", "words"),
     [
         (0.8, "bandwidth-bound: a draft model costs about its share of the bytes"),
-        (0.2, "of the bandwidth of its memory, so it is overhead-bound"),
+        (0.2, "of the memory bandwidth and is therefore overhead-bound"),
     ],
 )
 def test_the_regime_is_explained(tmp_path: Path, share: float, words: str) -> None:
     [text] = costs.regimes(group(tmp_path, share))
     assert text.startswith("AR on sums, tiny reaches ")
     assert words in text
-    assert ("by bytes it would be 0.100" in text) == (share < 0.5)
+    assert ("expected from bytes: 0.100" in text) == (share < 0.5)
 
 
 def test_one_sided_runs_compare_nothing(tmp_path: Path) -> None:

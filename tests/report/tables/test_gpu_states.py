@@ -41,7 +41,7 @@ def test_what_no_card_answered_is_a_dash(tmp_path: Path) -> None:
 def test_no_card_no_table(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", 2)
     assert gpu_states(*groups(load([folder]))) is None
-    assert "No card was read" in write_report([folder], tmp_path / "out").read_text()
+    assert "No GPU readings" in write_report([folder], tmp_path / "out").read_text()
 
 
 def test_throttling_is_said_beside_the_verdict(tmp_path: Path) -> None:
@@ -51,5 +51,5 @@ def test_throttling_is_said_beside_the_verdict(tmp_path: Path) -> None:
     folder.append(structs.replace(folder.records()["sums/001", "fly"], telemetry=HOT))
     [loud] = verdicts(load([folder])[0])
     [note] = [note for note in loud.notes if "throttled" in note]
-    assert "(fly 1 of 3)" in note and "stay in every figure" in note
+    assert "(fly 1 of 3)" in note and "included in all metrics" in note
     assert "throttled at the end of some samples" in write_report([folder], tmp_path).read_text()

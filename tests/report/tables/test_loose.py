@@ -41,12 +41,14 @@ def test_only_tokens_before_a_fact_that_ar_had_right(folder: RunFolder) -> None:
     [run] = load([folder])
     [arm] = run.compared
     assert (arm.row["loose_flips"], arm.row["loose_harmful"]) == ((1, 0), 1)
-    table = loose.before_lost_facts(run, arm)
+    table = loose.before_lost(run, arm)
     assert table is not None
     [row] = [[cell.text for cell in row] for row in table.rows]
     assert row[0:2] + row[3:] == ["sums/000", "“ 9”", "digit", "3", "12.5", "50.0", "2", "1.00"]
     [verdict] = verdicts(run)
-    assert any("1 loose token stands before a fact that only AR" in note for note in verdict.notes)
+    assert any(
+        "1 loose token precedes an extracted answer that only AR" in note for note in verdict.notes
+    )
 
 
 def test_tokens_before_a_fact_that_was_won_are_told_too(folder: RunFolder) -> None:
@@ -59,7 +61,7 @@ def test_tokens_before_a_fact_that_was_won_are_told_too(folder: RunFolder) -> No
     )
     [run] = load([folder])
     [arm] = run.compared
-    table = loose.before_won_facts(run, arm)
+    table = loose.before_won(run, arm)
     assert table is not None
     assert "only the method got right" in table.caption
     assert [row[0].text for row in table.rows] == ["sums/000"]
@@ -69,7 +71,7 @@ def test_nothing_of_it_acts_on_the_page(folder: RunFolder, tmp_path: Path) -> No
     index = write_report([folder], tmp_path / "out")
     html = index.read_text(encoding="utf-8")
     page, twin = Page(html), index.with_name("report.md").read_text(encoding="utf-8")
-    assert "loose tokens before a fact that only AR got right" in page.text
+    assert "loose tokens before an extracted answer that only AR got right" in page.text
     data = [tag for tag in page.tags("script") if tag.get("type") == "application/octet-stream"]
     assert len(page.tags("script")) == len(data) + 1, "the inspector's own and its data"
     assert "<script" not in twin
@@ -78,4 +80,4 @@ def test_nothing_of_it_acts_on_the_page(folder: RunFolder, tmp_path: Path) -> No
 
 def test_without_harm_there_is_no_table(tmp_path: Path) -> None:
     [run] = load([write_run(tmp_path / "run", 3, method="spd", lose=[0])])
-    assert loose.before_lost_facts(run, run.compared[0]) is None
+    assert loose.before_lost(run, run.compared[0]) is None
