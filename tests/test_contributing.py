@@ -83,8 +83,8 @@ def test_mistakes_in_a_users_file_are_one_sentence(
     for extra, said in (
         (["method.verify.topk=3"], "did you mean top_k"),
         (["method.verify.top_k=0"], "use 1 or more ids"),
-        (["sampling=t1"], "does not cover sampling"),
-        (["method.verify.kind=file:gone.py:Rule"], "names no file"),
+        (["sampling=t1"], "does not support sampling"),
+        (["method.verify.kind=file:gone.py:Rule"], "does not exist"),
         (["method.verify.kind=file:second.py:Rule"], "has no class Rule"),
     ):
         assert main(["run", *SMALL, "method=top_k", "task=demo", *extra]) == 2

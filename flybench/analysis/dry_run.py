@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from flybench.analysis.estimate import SOURCES, Estimate, estimates
+from flybench.analysis.estimate import SOURCES, TimeEstimate, estimates
 from flybench.config import RunConfig
 from flybench.config.checks import explain
 from flybench.core.errors import FlybenchError
@@ -56,7 +56,7 @@ def dry_run(configs: Sequence[RunConfig]) -> None:
 
 
 def _row(
-    config: RunConfig, plan: Plan | Exception, estimate: Estimate | None, reasons: Sequence[str]
+    config: RunConfig, plan: Plan | Exception, estimate: TimeEstimate | None, reasons: Sequence[str]
 ) -> DryRunRow:
     model, method = config.model, config.method
     target, drafter = _sizes(config)
@@ -115,7 +115,7 @@ def _gigabytes(size: int | None) -> str:
     return "?" if size is None else f"{size / GB:.3g}"
 
 
-def _total(rows: Sequence[DryRunRow], times: Sequence[Estimate]) -> str:
+def _total(rows: Sequence[DryRunRow], times: Sequence[TimeEstimate]) -> str:
     known = [each.seconds for each in times if each.seconds is not None]
     total = tqdm.format_interval(sum(known)) if known else "unknown"
     if known and len(known) < len(rows):

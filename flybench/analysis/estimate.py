@@ -37,14 +37,14 @@ SOURCES = {
 }
 
 
-class Estimate(NamedTuple):
+class TimeEstimate(NamedTuple):
     """Seconds of decoding, None if unknown, and the least reliable of their sources."""
 
     seconds: float | None
     source: str
 
 
-def estimates(plans: Mapping[int, Plan]) -> dict[int, Estimate]:
+def estimates(plans: Mapping[int, Plan]) -> dict[int, TimeEstimate]:
     """Return the estimate of each cell by number.
 
     Answers that grouped cells share count for the first of them.
@@ -78,28 +78,28 @@ class History:
     def __init__(self) -> None:
         self._means = cache(_means)
 
-    def cell(self, plan: Plan, remaining: Counter[MethodConfig]) -> Estimate:
+    def cell(self, plan: Plan, remaining: Counter[MethodConfig]) -> TimeEstimate:
         """Return the estimate of the `remaining` number of answers of each method."""
         each = {method: self.answer(plan, method) for method in remaining}
         sources = ["nothing left", *(source for _, source in each.values())]
         weakest = max(sources, key=list(SOURCES).index)
         if weakest == "unknown":
-            return Estimate(None, weakest)
-        return Estimate(sum((each[m].seconds or 0) * n for m, n in remaining.items()), weakest)
+            return TimeEstimate(None, weakest)
+        return TimeEstimate(sum((each[m].seconds or 0) * n for m, n in remaining.items()), weakest)
 
-    def answer(self, plan: Plan, method: MethodConfig) -> Estimate:
+    def answer(self, plan: Plan, method: MethodConfig) -> TimeEstimate:
         """Return the estimate of one answer of a method."""
         own = self._means(plan.folder.path).get(method.name)
         if own is not None:
-            return Estimate(own, "own answers")
+            return TimeEstimate(own, "own answers")
         for name, source in ((method.name, "other runs"), (AR.name, "AR's answers")):
             if seconds := self._elsewhere(plan, name):
-                return Estimate(mean(seconds), source)
+                return TimeEstimate(mean(seconds), source)
         step = _step(plan)
         if step is None:
-            return Estimate(None, "unknown")
+            return TimeEstimate(None, "unknown")
         longest = mean(p.max_new_tokens * (1 + len(p.followups)) for p in plan.prompts)
-        return Estimate(step * longest, "latency")
+        return TimeEstimate(step * longest, "latency")
 
     def _elsewhere(self, plan: Plan, method: str) -> list[float]:
         """Return the mean seconds of an answer in each comparable run."""

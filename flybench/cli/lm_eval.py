@@ -15,9 +15,7 @@ from flybench.cli.parser import Parser
 def declare(parser: Parser) -> None:
     """Pass all arguments to lm-eval, and list those that flybench adds."""
     parser.forwards_arguments = True
-    parser.add_argument(
-        "words", nargs="*", metavar="WORD", help="options of lm-eval: `flybench lm-eval run --help`"
-    )
+    parser.add_argument("words", nargs="*", metavar="ARG", help="see `flybench lm-eval run --help`")
     parser.add_argument("--model", metavar="flybench", help="the model that runs our methods")
     parser.add_argument(
         "--model_args",

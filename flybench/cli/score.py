@@ -21,7 +21,11 @@ def declare(parser: Parser) -> None:
     add_config_dir(parser)
     parser.add_settings(JUDGE)
     parser.add_exit_codes(
-        [("0", "success"), ("1", "some calls of the judge failed"), ("2", "not a valid command")]
+        [
+            ("0", "success"),
+            ("1", "some calls of the judge failed"),
+            ("2", "the command is not valid"),
+        ]
     )
     parser.add_examples(
         "flybench score results/llama8b-fly-gsm8k-*",

@@ -41,7 +41,7 @@ def declare(parser: Parser) -> None:
         [
             ("0", "a setting is recommended, and no loose one may be better"),
             ("1", "some samples failed"),
-            ("2", "not a valid command"),
+            ("2", "the command is not valid"),
             ("3", "not resolved: the lossless setting is recommended"),
         ]
     )

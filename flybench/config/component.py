@@ -123,7 +123,7 @@ class ComponentConfig:
                 return each
         regime = "greedy decoding" if greedy else "sampling at temperature > 0"
         raise FlybenchError(
-            f"{self.path}.kind={self.kind} does not cover {regime}: use "
+            f"{self.path}.kind={self.kind} does not support {regime}: use "
             f"{'sampling=t1' if greedy else 'sampling=greedy'}, or another kind."
         )
 

@@ -8,7 +8,7 @@ from statistics import mean
 import pytest
 
 from flybench.analysis import estimate as estimate_module
-from flybench.analysis.estimate import Estimate, estimates
+from flybench.analysis.estimate import TimeEstimate, estimates
 from flybench.cli.main import main
 from flybench.config.compose import cells, parse_request
 from flybench.records.folder import RunFolder
@@ -32,7 +32,7 @@ def took(path: Path, method: str) -> float:
 
 
 def test_without_a_measurement_there_is_no_estimate() -> None:
-    assert estimates(planned("method=spd", "limit=2")) == {0: Estimate(None, "unknown")}
+    assert estimates(planned("method=spd", "limit=2")) == {0: TimeEstimate(None, "unknown")}
 
 
 def test_a_cell_knows_from_its_own_answers_and_others_from_runs_like_them() -> None:
@@ -42,7 +42,7 @@ def test_a_cell_knows_from_its_own_answers_and_others_from_runs_like_them() -> N
     found = estimates(planned("method=spd", "limit=3"))
     assert found[0].source == "own answers"
     assert found[0].seconds == pytest.approx(2 * (ar + spd))
-    assert estimates(planned("method=spd", "limit=1")) == {0: Estimate(0, "nothing left")}
+    assert estimates(planned("method=spd", "limit=1")) == {0: TimeEstimate(0, "nothing left")}
     (other,) = estimates(planned("method=spd", "method.k=4", "limit=3")).values()
     assert other.source == "other runs"
     assert other.seconds == pytest.approx(3 * (ar + spd))
@@ -67,7 +67,7 @@ def test_a_measurement_of_the_pair_serves_where_no_run_does(
     (found,) = estimates(planned("method=spd", "limit=2")).values()
     # Two samples of one turn or more, each of AR and of the method, six tokens a turn.
     turns = sum(1 + len(p.followups) for p in planned("method=spd", "limit=2")[0].prompts)
-    assert found == Estimate(0.5 * 6 * 2 * turns, "latency")
+    assert found == TimeEstimate(0.5 * 6 * 2 * turns, "latency")
 
 
 def test_another_task_or_machine_tells_nothing() -> None:

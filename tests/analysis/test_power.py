@@ -27,7 +27,7 @@ def test_the_plan_comes_from_the_run(folder: Path, capsys: pytest.CaptureFixture
     needed = samples_needed(Pairs(0, 1, 0, 0), 0.02, 0.8)
     assert f"{needed:,}" in printed
     assert "0.005" not in printed
-    assert "a lead, no plan" in printed
+    assert "the numbers are rough" in printed
 
 
 def test_without_a_margin_four_are_planned(
@@ -41,14 +41,14 @@ def test_without_a_margin_four_are_planned(
 @pytest.mark.parametrize("margin", ["0", "1", "-0.1"])
 def test_a_margin_is_a_share(folder: Path, margin: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["power", str(folder), f"--margin={margin}"]) == 2
-    assert "use a share between 0 and 1" in capsys.readouterr().err
+    assert "use a number between 0 and 1" in capsys.readouterr().err
 
 
 def test_an_unjudged_run_tells_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = hand_built.write(tmp_path, [*hand_built.ar_records(), *hand_built.fly_records()], [])
     found.config_file.write_text("model: {}\n")
     assert main(["power", str(found.path)]) == 2
-    assert "no pair of judged answers" in capsys.readouterr().err
+    assert "no answers of ar and a method that a rule scored" in capsys.readouterr().err
 
 
 def test_where_ar_solved_nothing_there_is_nothing_to_plan(
@@ -70,7 +70,7 @@ def test_a_run_without_pairs_does_not_stop_the_others(
     assert main(["power", str(alone.path), str(folder)]) == 2
     found = capsys.readouterr()
     assert "of 1 pairs" in found.out
-    assert "no pair of judged answers" in found.err
+    assert "no answers of ar and a method that a rule scored" in found.err
 
 
 @pytest.mark.parametrize("verb", ["power", "score", "report"])
@@ -85,9 +85,7 @@ def test_what_a_glob_catches_beside_runs_is_passed_over(
     out = ["--out", str(folder / "page")] if verb == "report" else []
     assert main([verb, str(beside), str(other), str(folder), *out]) == expected
     said = capsys.readouterr().err.splitlines()
-    assert said[:2] == [
-        f"{path} is not a run's folder and is passed over." for path in (beside, other)
-    ]
+    assert said[:2] == [f"{path} is not a run's folder and is skipped." for path in (beside, other)]
     assert main([verb, str(beside)]) == 2
     assert "is not a run's folder (it has no config.yaml)" in capsys.readouterr().err
     assert main([verb, str(folder), str(folder / "typo")]) == 2

@@ -112,7 +112,7 @@ def test_help_imports_nothing_but_itself() -> None:
         (["task.path=turns.jsonl"], "row 1"),
         (["task.path=empty.jsonl"], "not empty"),
         (["task.chat_template=broken.jinja"], "chat template fails"),
-        (["--config-dir", "own", "method=bad"], "is not YAML"),
+        (["--config-dir", "own", "method=bad"], "is not valid YAML"),
         (["fly"], "neither an option"),
         (["--config-dir", "nowhere"], "not a folder"),
         (["out=b=[c"], "key=value"),
@@ -248,7 +248,7 @@ def test_doctor_answers(capfd: pytest.CaptureFixture[str]) -> None:
     printed = capfd.readouterr().out
     assert "torch" in printed
     assert "network_off" in printed
-    assert "demo: embedded" in printed
+    assert "demo: built in" in printed
 
 
 @pytest.mark.parametrize("damage", ["{", "[]", "{}"])

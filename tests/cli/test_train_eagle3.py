@@ -50,7 +50,7 @@ def test_train_a_head_and_run_it(capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["model=random"], "needs data=FILE"),
+        (["model=random"], "add data=FILE"),
         (["model=random", "data=nowhere"], "data=nowhere"),
         (["model=random", "data=bad.jsonl"], "line 1 of bad.jsonl"),
         (["model=random", "data=prompts.jsonl", "train.stps=3"], "did you mean steps"),
@@ -58,7 +58,7 @@ def test_train_a_head_and_run_it(capfd: pytest.CaptureFixture[str]) -> None:
         (["model=random", "data=prompts.jsonl", "train.draft_vocab_size=9"], "at least 64"),
         (["model=random", "data=prompts.jsonl", "train.lr=-1"], "train.lr=-1"),
         (["model=random", "data=prompts.jsonl", "train.measured=0"], "train.measured=0"),
-        (["model=random", "data=empty.jsonl"], "holds no prompts"),
+        (["model=random", "data=empty.jsonl"], "has no prompts"),
         (["model=random", "data=null.jsonl"], "line 1 of null.jsonl"),
         ([*QUICK, "train.longest=4"], "train.longest=4"),
         (["model=random", "data=prompts.jsonl", "train.held_out=2"], "train.held_out=2"),
@@ -82,7 +82,7 @@ def test_answers_to_other_prompts_are_not_taken(capfd: pytest.CaptureFixture[str
     assert main(["train-eagle3", *QUICK]) == 0
     Path("prompts.jsonl").write_text(json.dumps({"prompt": "Another."}) + "\n")
     assert main(["train-eagle3", *QUICK]) == 2
-    assert "holds answers to other prompts" in capfd.readouterr().err
+    assert "has answers to other prompts" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

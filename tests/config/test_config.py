@@ -100,9 +100,9 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "unknown key": ({"metod": {}}, ("metod is not a setting", "did you mean method")),
     "unknown nested key": (
         {"method__verify__tetha": 1.0},
-        ("method.verify.tetha", "known ones there are kind, rule", "did you mean theta"),
+        ("method.verify.tetha", "choose one of kind, rule", "did you mean theta"),
     ),
-    "unknown key far from all": ({"zzzz": 1}, ("zzzz is not a setting", "known ones there are")),
+    "unknown key far from all": ({"zzzz": 1}, ("zzzz is not a setting", "choose one of")),
     "text for a number": ({"seed": "one"}, ("seed='one'", "whole number")),
     "truth for a number": ({"seed": True}, ("seed=True", "whole number")),
     "fraction for a whole number": ({"method__k": 2.5}, ("method.k=2.5", "whole number")),
@@ -137,7 +137,7 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     ),
     "a tree for fly": (
         {"method__draft__kind": "eagle3", "method__draft__tree_depth": 3},
-        ("kind=fly on a tree", "chains only", "tree_depth=0"),
+        ("kind=fly does not support trees", "tree_depth=0"),
     ),
     "more nodes than grow": (
         {

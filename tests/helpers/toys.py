@@ -207,7 +207,7 @@ class TreeShape(NamedTuple):
 
 
 def head_setup(model: HeadModel, shape: TreeShape) -> DraftSetup:
-    """What an EAGLE-3 drafter works with."""
+    """The arguments of an EAGLE-3 drafter."""
     return DraftSetup(model.device, shape.nodes, Sampling(), model)
 
 

@@ -1,4 +1,4 @@
-"""The embedded demo: complete, mixed, and solvable by its own reference answers."""
+"""The built-in demo: complete, mixed, and solvable by its own reference answers."""
 
 import json
 from collections import Counter

@@ -54,7 +54,7 @@ def test_a_draft_is_trained_saved_and_measured(
     assert 1 <= facts["tau"]["chain of 8"]["all"] <= 9
     publish(tmp_path, facts, draft_card, "prompts.jsonl")
     card = (tmp_path / "README.md").read_text()
-    assert "2 layers of its own" in card
+    assert "2 layers between" in card
     assert f"{facts['tau']['chain of 8']['all']:.2f}" in card
     # Stopped and called again, it goes on from the end: nothing is trained.
     lines = (tmp_path / "log.jsonl").read_text()

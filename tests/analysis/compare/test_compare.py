@@ -34,8 +34,8 @@ def test_a_faster_run_is_told_and_passes(
     assert code == 0
     assert "60 shared samples: sums, tiny" in said
     assert "--min-speedup 1.2: HOLDS" in said
-    assert "60 of 60 answers are the same ids" in said
-    assert f"Right in both {48}, in A alone 0, in B alone 0, in neither 12" in said
+    assert "60 of 60 answers have equal ids" in said
+    assert "Right in both: 48; only in A: 0; only in B: 0; in neither: 12" in said
     assert max(map(len, said.splitlines()[2:])) <= 80
 
 
@@ -131,7 +131,7 @@ def test_other_prompts_under_the_same_names(base: RunFolder, tmp_path: Path, cap
     other.records_file.write_text(text)
     code, _, err = compared(capsys, base.path, other.path)
     assert code == 2
-    assert "in other words, first 'sums/000'" in err
+    assert "shared samples, first 'sums/000'" in err
 
 
 def test_times_of_another_device_are_left_out(base: RunFolder, tmp_path: Path, capsys: Any) -> None:
@@ -147,8 +147,8 @@ def test_times_of_another_device_are_left_out(base: RunFolder, tmp_path: Path, c
     code, said, _ = compared(capsys, base.path, other.path, *asked)
     assert code == 0
     said = " ".join(said.split())
-    assert "only speed-ups over AR compare methods" in said
-    assert "B's speed-up over AR" in said
+    assert "Compare methods by their speed-ups over AR" in said
+    assert "speed-up over AR, to answer (B ÷ A)" in said
 
 
 def test_another_processor_is_another_machine(base: RunFolder, tmp_path: Path, capsys: Any) -> None:
@@ -182,7 +182,7 @@ def test_failed_samples_do_not_pass_silently(base: RunFolder, tmp_path: Path, ca
     ("arguments", "said"),
     [
         (("--min-speedup", "0"), "use a number above 0"),
-        (("--max-retention-loss", "2"), "use a share between 0 and 1"),
+        (("--max-retention-loss", "2"), "use a number between 0 and 1"),
         (("--json", "nowhere/x.json"), "make it first"),
         (("--min-speedup", "fast"), "invalid float value"),
     ],

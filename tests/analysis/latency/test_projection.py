@@ -144,7 +144,7 @@ def test_what_is_assumed_is_said(folder: RunFolder, tmp_path: Path) -> None:
         "provenance.json", KNOWN | {"method_config": METHOD | {"draft": {"kind": "nested"}}}
     )
     said = project(folder, costs_file(tmp_path, engine_kind="graph"), force=False)
-    assert "without what looking up saves" in said
+    assert "lookup saves none" in said
     assert "a pass of full width" in said
 
 

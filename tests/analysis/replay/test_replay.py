@@ -38,7 +38,7 @@ RECORDED = {
     "official": FLY,
     "paper": [*FLY, "method.verify.rule=paper", "method.verify.theta=0.05"],
     "vllm": [*FLY, "method.verify.rule=vllm"],
-    "gate alone": [*FLY, "method.verify.window=0", "method.verify.theta=0.6"],
+    "gate only": [*FLY, "method.verify.window=0", "method.verify.theta=0.6"],
     "lookup": ["method=lookup", "method.k=6"],
     "graph": [*FLY, "engine=graph"],
 }

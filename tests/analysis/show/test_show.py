@@ -132,7 +132,7 @@ def test_a_conversation_and_a_failure(tmp_path: Path, capsys: Any) -> None:
     [
         (["RUN", "sums/2"], "(did you mean sums/1)"),
         (["RUN", "sums/1", "--method", "fli"], "it has ar, fly (did you mean fly)"),
-        (["sums/1", "RUN"], "is the run and comes first"),
+        (["sums/1", "RUN"], "must come first"),
         (["nowhere"], "is not a run's folder"),
         ([], "the following arguments are required"),
     ],
@@ -149,4 +149,4 @@ def test_mistakes_are_one_sentence(
 def test_an_empty_run(tmp_path: Path, capsys: Any) -> None:
     run = write_run(tmp_path / "run", 0)
     assert main(["show", str(run.path)]) == 2
-    assert "holds no records yet" in capsys.readouterr().err
+    assert "has no records yet" in capsys.readouterr().err

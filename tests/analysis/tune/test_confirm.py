@@ -125,7 +125,7 @@ def test_what_the_data_cannot_tell_says_how_many_samples_would() -> None:
     [
         ({"pairs": Pairs(0, 0, 0, 100), "solved": 0.0}, "AR solved 0 of 100, too few"),
         ({"pairs": None, "solved": 2.5}, "AR solved 2.5 of 100, too few"),  # graded
-        ({"pairs": None, "judged": 0}, "nothing says which answers are right"),
+        ({"pairs": None, "judged": 0}, "no answer was scored"),
         ({"pairs": None, "judged": 0, "n": 0}, "no sample was finished"),
     ],
 )

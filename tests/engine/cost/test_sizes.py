@@ -53,7 +53,7 @@ def borrowed(tmp_path: Path) -> ModelRef:
         ModelRef("random:llama:1", dtype="bf16"),
         None,
     ],
-    ids=["own", "skips layers", "trimmed", "bf16", "borrows"],
+    ids=["own", "skips layers", "trimmed", "bf16", "shared embeddings"],
 )
 def test_sizes_are_those_of_the_loaded_pair(draft: ModelRef | None, borrowed: ModelRef) -> None:
     model = ModelConfig("pair", TARGET, draft or borrowed)

@@ -188,7 +188,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "sizes": (lambda c, t: c.update(intermediate_size=40), "does not belong to its weights"),
     "no head": (lambda c, t: c.update(architectures=[], num_hidden_layers=2), "not an EAGLE-3"),
-    "no embeddings": (lambda c, t: c.update(hidden_size=32), "no embeddings of its own"),
+    "no embeddings": (lambda c, t: c.update(hidden_size=32), "no embeddings"),
 }
 
 

@@ -85,8 +85,8 @@ def test_what_may_be_secret_stays(tmp_path: Path) -> None:
     ("to", "out", "said"),
     [
         ("parqet", "out", "did you mean parquet"),
-        ("parquet", "full", "holds something already"),
-        ("parquet", "full/file", "holds something already"),
+        ("parquet", "full", "is not an empty folder"),
+        ("parquet", "full/file", "is not an empty folder"),
     ],
 )
 def test_mistakes(

@@ -73,7 +73,7 @@ def test_values_survive_lm_evals_reading() -> None:
         ({"limit": 3}, "--limit"),
         ({"batch_size": 4}, "one stream"),
         ({"engine.tp": 2}, "engine.tp=2"),
-        ({"records": "nowhere/answers.jsonl"}, "make it first"),
+        ({"records": "nowhere/answers.jsonl"}, "create it first"),
     ],
 )
 def test_settings_that_cannot_work_are_one_sentence(settings: dict[str, Any], said: str) -> None:

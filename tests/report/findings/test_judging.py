@@ -84,4 +84,4 @@ def test_grades_are_no_plan_for_samples(
     judged: RunFolder, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["power", str(judged.path)]) == 2
-    assert "grades instead of right and wrong" in capfd.readouterr().err
+    assert "that a rule scored" in capfd.readouterr().err

@@ -90,7 +90,7 @@ def test_references_of_the_data_themselves(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (json.dumps(REFERENCE | {"question_id": 99}), "none of the questions"),
+        (json.dumps(REFERENCE | {"question_id": 99}), "no reference answer to any question"),
         ('{"question_id": 1}', "choices[0].turns"),
         ("{", "not a file of JSON rows"),
         (None, "holds 0 files"),
