@@ -1,4 +1,5 @@
-# make demo: a first result, SPD and FLy on a bare machine.  make test: everything that CI checks.
+# make demo: a first result, SPD and FLy on a bare machine.
+# make test: lint, types and all but the slow tests.  make test-slow: those; CI runs both.
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
@@ -6,7 +7,7 @@ BIN := $(VENV)/bin
 TORCH ?= torch==2.13.0
 DEMO := task=demo limit=8 task.max_new_tokens=96
 
-.PHONY: demo test types suite clean
+.PHONY: demo test test-slow types suite clean
 
 $(BIN)/flybench: pyproject.toml
 	@echo "Installing into $(VENV): PyTorch first, then the rest; one to three minutes."
@@ -37,7 +38,10 @@ types:
 
 # Workers fill the cores, so that programs which tests start keep to one thread each.
 suite:
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal -m "not slow"
+
+test-slow: $(BIN)/flybench
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal -m slow
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

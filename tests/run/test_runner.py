@@ -122,6 +122,18 @@ def answers(folder: RunFolder) -> dict[tuple[str, str], list[list[int]]]:
     return {key: [turn.ids for turn in r.turns] for key, r in folder.records().items()}
 
 
+def test_a_run_goes_on_behind_the_last_whole_line(config: RunConfig) -> None:
+    whole = complete(config).folder
+    expected, lines = untimed(whole), whole.records_file.read_text().splitlines(keepends=True)
+    found = answers(whole)
+    whole.records_file.write_text("".join(lines[:5]) + lines[5][:30])
+    again = complete(config).folder
+    assert again.records_file.read_text().startswith("".join(lines[:5]))
+    assert untimed(again) == expected
+    assert answers(again) == found
+
+
+@pytest.mark.slow
 def test_killed_and_started_again_ends_in_the_same_tables(config: RunConfig) -> None:
     whole = complete(replace(config, out="whole")).folder
     # Slowed down, so that the kill falls between samples of a run in progress.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 import torch
 from scipy.stats import chisquare
 from torch import Tensor
@@ -63,15 +64,15 @@ def test_a_tree_without_branches_is_judged_as_the_chain() -> None:
         assert ours == plain
 
 
-def test_sampled_tokens_follow_the_target_law() -> None:
-    """The joint law of the first two emitted tokens, over 20,000 verdicts; with top-p cut off."""
+@pytest.mark.parametrize("draws", [2_000, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_sampled_tokens_follow_the_target_law(draws: int) -> None:
+    """The joint law of the first two emitted tokens over many verdicts; with top-p cut off."""
     logits = torch.randn(7, VOCAB, generator=torch.Generator().manual_seed(3))
     view, sampling = TargetView.of(logits), Sampling(0.7, top_p=0.95)
     law = sampling.warp(logits.double())
     after = {(): 0, (1,): 1, (2,): 2}  # rows of the nodes whose children are counted
     counts = dict.fromkeys(itertools.product(range(VOCAB), range(VOCAB)), 0)
     generator = torch.Generator().manual_seed(0)
-    draws = 20_000
     for _ in range(draws):
         verdict = RejectionVerifier().judge(DRAFT, view, sampling, generator)
         tokens = verdict.fetch(DRAFT, view).tokens

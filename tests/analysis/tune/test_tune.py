@@ -16,6 +16,7 @@ from flybench.records.folder import RunFolder
 from tests.helpers import toys
 from tests.helpers.measurements import FakeClock
 
+pytestmark = pytest.mark.slow
 ITEMS = 20
 GRID = ["tune.rule=official", "tune.theta=0.1,0.6", "tune.window=2", "tune.k=4", "tune.looks=2"]
 EFFORT = ["tune.confirm=1", "tune.lookup=true"]
@@ -40,9 +41,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> object:
         sweep = "flybench.analysis.latency.sweep"
         for axis, points in {"WIDTHS": (2,), "CONTEXTS": (512,), "BATCHES": (4,)}.items():
             patch.setattr(f"{sweep}.{axis}", points)
-        patch.setattr("flybench.analysis.latency.timing.BUDGET_S", 0.5)
-        # Every pass takes 4 ms: which settings are confirmed depends on no clock.
-        patch.setattr("flybench.analysis.latency.record.Clock", lambda device: FakeClock(4e-3))
+        # Every pass takes a second: which settings are confirmed depends on no clock.
+        patch.setattr("flybench.analysis.latency.record.Clock", lambda device: FakeClock(1.0))
         yield
 
 

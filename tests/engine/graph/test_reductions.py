@@ -51,6 +51,7 @@ def test_rows_are_held_by_their_length(length: int, held: bool) -> None:
     assert found is held
 
 
+@pytest.mark.slow
 def test_compiled_code_uses_the_choice_and_the_cache_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     before = V.choices
     monkeypatch.setattr(config, "inductor_choices_class", None)

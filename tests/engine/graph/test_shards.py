@@ -92,6 +92,7 @@ def test_two_ranks_compute_what_one_does(work: Callable[[], None]) -> None:
     in_two_ranks(work)
 
 
+@pytest.mark.slow
 def test_two_ranks_load_what_one_does(saved: Path) -> None:
     in_two_ranks(partial(loaded_in_shards, saved))
 

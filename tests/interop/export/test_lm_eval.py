@@ -43,6 +43,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return path / "theirs", path / "ours" / f"{run.name}__fly"
 
 
+@pytest.mark.slow
 def test_results_have_lm_evals_keys_and_values(both: tuple[Path, Path]) -> None:
     (theirs, _), (ours, _) = map(read, both)
     assert set(theirs) - set(ours) == UNKNOWN
@@ -55,6 +56,7 @@ def test_results_have_lm_evals_keys_and_values(both: tuple[Path, Path]) -> None:
     assert tau[0] == tau[1]
 
 
+@pytest.mark.slow
 def test_samples_have_lm_evals_keys_types_and_answers(both: tuple[Path, Path]) -> None:
     (_, theirs), (_, ours) = map(read, both)
     assert len(ours) == len(theirs)
@@ -66,6 +68,7 @@ def test_samples_have_lm_evals_keys_types_and_answers(both: tuple[Path, Path]) -
         assert own["arguments"]["gen_args_0"].keys() == other["arguments"]["gen_args_0"].keys()
 
 
+@pytest.mark.slow
 def test_lm_evals_tools_read_it(both: tuple[Path, Path], tmp_path: Path) -> None:
     folder = both[1]
     files = [str(file) for file in folder.iterdir()]

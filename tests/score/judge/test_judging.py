@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -167,6 +168,18 @@ def test_no_file_holds_the_key(folder: RunFolder, tmp_path: Path) -> None:
     assert folder.provenance()["judge"]["base_url"] == server.base_url
 
 
+def test_a_judging_goes_on_behind_the_last_whole_line(folder: RunFolder) -> None:
+    with endpoint(honest) as server:
+        assert score(folder, server) == 0
+        lines = (folder.path / JUDGEMENTS).read_text().splitlines(keepends=True)
+        shutil.rmtree(Path(os.environ["FLYBENCH_CACHE"]), ignore_errors=True)
+        (folder.path / JUDGEMENTS).write_text("".join(lines[:3]) + lines[3][:20])
+        assert score(folder, server) == 0
+    assert len(server.bodies) == 2 * (SINGLES + PAIRS) - 3
+    assert rows(folder)["fly"]["judge_asked"] == 5
+
+
+@pytest.mark.slow
 def test_a_killed_judging_goes_on_where_it_was(folder: RunFolder) -> None:
     gate = threading.Event()
 

@@ -111,6 +111,7 @@ def check_counts(folder: RunFolder) -> None:
         assert 0 < row["judge_tokens_out"] <= 12 * row["judge_asked"]
 
 
+@pytest.mark.slow
 def test_behind_transformers_own_server(folder: RunFolder, server: Server) -> None:
     where = ["judge=openai", f"judge.model={server.model}", f"judge.base_url={server.base_url}"]
     command = ["score", str(folder.path), *where, "judge.max_new_tokens=12", "judge.concurrency=2"]
@@ -123,6 +124,7 @@ def test_behind_transformers_own_server(folder: RunFolder, server: Server) -> No
     assert (folder.path / JUDGEMENTS).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_model_that_the_server_lacks_fails_without_an_end_to_the_run(
     folder: RunFolder, server: Server, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -132,6 +134,7 @@ def test_a_model_that_the_server_lacks_fails_without_an_end_to_the_run(
     assert all(judgement.error for judgement in folder.judgements().values())
 
 
+@pytest.mark.slow
 def test_with_a_model_of_our_own(folder: RunFolder, smollm2: Path) -> None:
     command = ["score", str(folder.path), "judge=local", f"judge.model={MODEL}"]
     assert main([*command, "judge.max_new_tokens=12"]) == 0

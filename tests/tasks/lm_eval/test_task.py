@@ -165,7 +165,7 @@ def test_a_table_without_a_header_is_named_by_the_user(folder: Path) -> None:
 
 
 def test_one_file_shows_none_of_what_it_asks(folder: Path) -> None:
-    refused(config(folder, folder / "test.jsonl"), "task.num_fewshot=1", "the 0 samples")
+    refused(config(folder, folder / "test.jsonl"), "task.num_fewshot=1", "the 0 examples")
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_settings_of_another_kind_are_refused(wrong: dict[str, Any]) -> None:
     ],
 )
 def test_nothing_that_is_asked_is_shown(folder: Path, change: dict[str, Any]) -> None:
-    refused(config(folder, change=change), "the 0 samples")
+    refused(config(folder, change=change), "the 0 examples")
 
 
 def test_shots_may_come_from_a_split_of_their_own(folder: Path) -> None:
@@ -291,8 +291,8 @@ def test_a_metric_beyond_one_is_no_accuracy_either(
     [
         ({"until": ["\n"], "do_sample": False, "temperature": 0.0, "top_p": 1.0}, None),
         ({"max_gen_toks": TaskConfig("a", "lm_eval").max_new_tokens}, None),
-        ({"max_gen_toks": 7}, "says max_gen_toks=7; here"),
-        ({"do_sample": True, "temperature": 0.8}, "says do_sample=True, temperature=0.8; here"),
+        ({"max_gen_toks": 7}, "sets max_gen_toks=7; flybench"),
+        ({"do_sample": True, "temperature": 0.8}, "sets do_sample=True, temperature=0.8; flybench"),
     ],
 )
 def test_what_a_recipe_says_of_decoding_is_told_if_a_run_differs(
