@@ -82,7 +82,7 @@ def _machine(hub: bool) -> Iterator[Finding]:
 def _sandbox() -> Iterator[Finding]:
     for guard, active in sandbox.guards().items():
         remedy = "" if active else "run on Linux 5.13 or later with util-linux's unshare allowed"
-        yield Finding(guard, "in force" if active else "not in force", remedy)
+        yield Finding(guard, "active" if active else "not active", remedy)
 
 
 def _models(hub: bool) -> Iterator[Finding]:

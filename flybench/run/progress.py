@@ -18,7 +18,7 @@ from tqdm import tqdm
 log = logging.getLogger(__name__)
 
 LINE_EVERY_S = 30.0
-LINE = "{n_fmt} of {total_fmt} answers, {rate_fmt}, {remaining} remaining: {desc}"
+LINE = "{n_fmt} of {total_fmt} answers, {rate_fmt}, {remaining} left: {desc}"
 
 
 class Progress:

@@ -25,7 +25,7 @@ FENCE = "```"
 class HumanEvalInstructTask(HumanEvalTask):
     """Prompts and answer extraction of lm-eval's recipe."""
 
-    _missing = "no text before the first fence"
+    _missing = "nothing stands before the first fence"
 
     def __init__(self, config: TaskConfig) -> None:
         super().__init__(config)

@@ -73,7 +73,7 @@ def runs() -> list[Path]:
     ("arguments", "said"),
     [
         (["hydra/launcher=joblib"], "add -m"),
-        (["-m", "hydra/launcher=joblob"], "is not here"),
+        (["-m", "hydra/launcher=joblob"], "is not installed"),
         (["-m", "hydra/launcher=basic", "task.max_new_tokens=nine"], "a whole number"),
         (["hydra.run.dir=x"], "has no effect without a launcher"),
     ],

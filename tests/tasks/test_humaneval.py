@@ -64,7 +64,7 @@ def test_mutated_solutions_all_fail(every: int) -> None:
 
 
 def test_stubs_fail() -> None:
-    assert passes({row["task_id"]: fenced(row, "    pass") for row in ROWS[::8]}) == 0
+    assert passes({row["task_id"]: fenced(row, "    pass") for row in ROWS[::4]}) == 0
 
 
 def test_helpers_of_the_prompt_stay_available() -> None:

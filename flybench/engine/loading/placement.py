@@ -82,10 +82,10 @@ def engine_label(engine: EngineConfig, infos: Sequence[Described]) -> str:
     """Return the name of the engine in reports, with the placement of the models on GPUs."""
     label = engine.kind
     if engine.tp > 1:
-        label += f", tensor parallel over {engine.tp} GPUs"
+        label += f", tensor parallel over {engine.tp} cards"
     spread = [info.ref.path for info in infos if placed(info, engine) is None]
     if spread:
-        label += f", {' and '.join(spread)} in layers over the GPUs, which take turns (device_map)"
+        label += f", {' and '.join(spread)} in layers over the cards, which take turns (device_map)"
     return label
 
 

@@ -87,7 +87,9 @@ def made_in_shards() -> None:
     assert first._size * 2 == whole.out_features
 
 
-@pytest.mark.parametrize("work", [followers, layers, families, made_in_shards])
+@pytest.mark.parametrize(
+    "work", [followers, layers, pytest.param(families, marks=pytest.mark.slow), made_in_shards]
+)
 def test_two_ranks_compute_what_one_does(work: Callable[[], None]) -> None:
     in_two_ranks(work)
 

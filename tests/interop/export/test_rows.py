@@ -101,5 +101,5 @@ def test_mistakes(
 
 def test_an_empty_run(tmp_path: Path, capsys: Any) -> None:
     assert exported([write_run(tmp_path / "run", 0)], "parquet", tmp_path / "out") == 2
-    assert "holds no records yet" in capsys.readouterr().err
+    assert "has no records yet" in capsys.readouterr().err
     assert json.dumps([str(path) for path in (tmp_path / "out").glob("*")]) == "[]"
