@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 def test_the_plan_comes_from_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["power", str(folder), "--margin", "0.02"]) == 0
     printed = capsys.readouterr().out
-    assert "of 1 pairs 0 right in both, 1 lost, 0 won, 0 wrong in both" in printed
+    assert "of 1 pairs, 0 right in both, 1 lost, 0 won, 0 wrong in both" in printed
     needed = samples_needed(Pairs(0, 1, 0, 0), 0.02, 0.8)
     assert f"{needed:,}" in printed
     assert "0.005" not in printed

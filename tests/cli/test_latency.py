@@ -95,7 +95,7 @@ def test_random_weights_of_a_shape_fetch_nothing(
     [
         (["weights=rndom"], "did you mean random"),
         (["model=randm"], "did you mean random"),
-        (["random"], "neither an option"),
+        (["random"], "only allowed with --acceptance"),
         (["model=random", "model.target.shape=llama-8", "weights=random"], "did you mean llama-8b"),
         (["model=random", "engine.dtype=int8"], "fp32, bf16"),
         (["model=random", "engine.tp=2"], "torchrun --nproc-per-node=2"),

@@ -111,10 +111,10 @@ def test_answers_to_other_prompts_are_not_taken(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("train.unroll=2", "begun with unroll=4"),
-        ("train.steps=3", "begun with steps=12"),
-        ("answers.max_new_tokens=4", "begun with max_new_tokens=16"),
-        ("model.target.path=random:llama:7", "begun with target=random:llama"),
+        ("train.unroll=2", "started with unroll=4"),
+        ("train.steps=3", "started with steps=12"),
+        ("answers.max_new_tokens=4", "started with max_new_tokens=16"),
+        ("model.target.path=random:llama:7", "started with target=random:llama"),
     ],
 )
 def test_a_folder_begun_with_other_settings_is_refused(

@@ -75,9 +75,9 @@ def test_values_are_checked(kind: str, settings: dict[str, Any], said: str) -> N
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("default=0.5", "default=HALF"), "declares with an expression"),
+        (("default=0.5", "default=HALF"), "has an expression in a declaration"),
         (("beta: float", "beta: complex"), "the type complex"),
-        (("class Mine:", "class Mine(:"), "is not Python"),
+        (("class Mine:", "class Mine(:"), "is not valid Python"),
         (('@verifier("mine", sampling="greedy")\n', ""), "has no class Mine"),
     ],
 )

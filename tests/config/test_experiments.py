@@ -133,8 +133,8 @@ def test_a_dry_run_says_what_cannot_run_here(capfd: pytest.CaptureFixture[str]) 
     _, first, second, reason, _ = capfd.readouterr().out.splitlines()
     for line in (first, second):
         assert "812 + 16.1 GB  ? GB" in line
-        assert line.endswith("not here [1]")
-    assert reason.startswith("  not here [1]: model llama405b needs 12 GPU(s)")
+        assert line.endswith("cannot run here [1]")
+    assert reason.startswith("  cannot run here [1]: model llama405b needs 12 GPU(s)")
 
 
 @pytest.mark.parametrize(

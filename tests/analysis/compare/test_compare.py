@@ -183,7 +183,7 @@ def test_failed_samples_do_not_pass_silently(base: RunFolder, tmp_path: Path, ca
     [
         (("--min-speedup", "0"), "use a number above 0"),
         (("--max-retention-loss", "2"), "use a number between 0 and 1"),
-        (("--json", "nowhere/x.json"), "make it first"),
+        (("--json", "nowhere/x.json"), "create it first"),
         (("--min-speedup", "fast"), "invalid float value"),
     ],
 )

@@ -253,7 +253,7 @@ def test_recordings_without_a_common_sample_and_lost_folders_are_refused(
     other = run(*RECORDED["official"], TRACED, "offset=1", "limit=1", "out=two")
     for arguments, said in (
         ([first.path, other.path], "no finished sample in common"),
-        ([first.path, "--csv", "nowhere/table.csv"], "make nowhere first"),
+        ([first.path, "--csv", "nowhere/table.csv"], "create it first"),
     ):
         assert main(["replay", *map(str, arguments)]) == 2
         assert_one_sentence(FlybenchError(capsys.readouterr().err.strip().split("\n")[-1]), said)

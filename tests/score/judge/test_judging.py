@@ -175,7 +175,8 @@ def test_a_judging_goes_on_behind_the_last_whole_line(folder: RunFolder) -> None
         shutil.rmtree(Path(os.environ["FLYBENCH_CACHE"]), ignore_errors=True)
         (folder.path / JUDGEMENTS).write_text("".join(lines[:3]) + lines[3][:20])
         assert score(folder, server) == 0
-    assert len(server.bodies) == 2 * (SINGLES + PAIRS) - 3
+    kept = {json.loads(line)["key"] for line in lines[:3]}  # several samples may share a question
+    assert len(server.bodies) == 2 * (SINGLES + PAIRS) - len(kept)
     assert rows(folder)["fly"]["judge_asked"] == 5
 
 

@@ -153,10 +153,10 @@ def test_a_run_is_judged_in_one_go(
     judge = ["judge=local", "judge.model=random:llama", "judge.max_new_tokens=4"]
     command = ["run", "model=random", "method=lookup", *task]
     assert main([*command, *judge]) == 0
-    assert "ar judged by random:llama: asked 3, unreadable 3" in capfd.readouterr().out
+    assert "ar judged by random:llama: calls 3, unparseable 3" in capfd.readouterr().out
     (path,) = Path("results").glob("random-lookup-mt_bench-*")
     assert RunFolder(path).provenance()["judged"] == "unjudged"
     assert main(["score", str(path), "judge.max_new_tokens=2000"]) == 1
-    assert "and the model's context 2048" in capfd.readouterr().err
+    assert "which exceeds the model's context of 2048" in capfd.readouterr().err
     assert main([*command, "judge=local"]) == 2
     assert "add judge.model=" in capfd.readouterr().err
