@@ -111,3 +111,17 @@ def test_the_task_is_scored(place: Path) -> None:
     scores = run_of("asked").scores()
     assert {sample for sample, _ in scores} == {"France", "Japan"}
     assert all(score.metrics.keys() == {"named"} for score in scores.values())
+
+
+def test_a_finished_run_is_reported_without_its_file(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(place, "A rule", "second.py", "method/top_k.yaml")
+    arguments = ["run", *SMALL, "method=top_k", "task=demo", "out=kept"]
+    assert main(arguments) == 0
+    Path("second.py").unlink()
+    folder = run_of("kept")
+    assert folder.config().method.verify["top_k"] == 2
+    assert main(["report", str(folder.path), "--out", "page"]) == 0
+    assert main(arguments) == 2
+    assert "second.py" in capsys.readouterr().err

@@ -62,7 +62,7 @@ class ComponentConfig:
         kind = given.pop("kind", None)
         if not isinstance(kind, str):
             raise FlybenchError(f"{cls.path}.kind={kind!r} must be text.")
-        if kind.startswith(FILE) and not Path(kind.split(":")[1]).expanduser().is_file():
+        if _deleted(kind):
             return cls(kind, tuple(sorted(given.items())))  # a finished run whose file was deleted
         declared = declarations(cls.package, kind)
         if not declared:
@@ -105,20 +105,20 @@ class ComponentConfig:
 
     @property
     def declared(self) -> list[Declaration]:
-        """The declared classes of the kind.
+        """The declared classes of the kind; none if its file was deleted after the run."""
+        return [] if _deleted(self.kind) else declarations(self.package, self.kind)
 
-        Raises:
-            FlybenchError: the kind names a file that does not exist.
-        """
-        return declarations(self.package, self.kind)
+    def option(self, name: str, default: Any) -> Any:
+        """Return an argument of the kind's decorator."""
+        return next((each.option(name, default) for each in self.declared), default)
 
     def declaration(self, greedy: bool) -> Declaration:
         """Return the class for greedy decoding, or for sampling.
 
         Raises:
-            FlybenchError: the kind has none.
+            FlybenchError: the kind has none, or its file does not exist.
         """
-        for each in self.declared:
+        for each in declarations(self.package, self.kind):
             if each.covers(greedy):
                 return each
         regime = "greedy decoding" if greedy else "sampling at temperature > 0"
@@ -137,7 +137,7 @@ class ComponentConfig:
         Settings at their default are left out, except those of `ALWAYS_KEYED`, so a new setting
         does not change existing keys. The code of a user's file is part of the key.
         """
-        declared = self.declared
+        declared = declarations(self.package, self.kind)
         defaults = {n: each.default for part in declared for n, each in part.parameters.items()}
         changed = {
             name: value
@@ -149,8 +149,6 @@ class ComponentConfig:
 
     def shown(self) -> str:
         """Return the settings for a table: labelled ones, and others not at their default."""
-        if self.kind.startswith(FILE) and not self.values:
-            return ""
         known = {n: each for part in self.declared for n, each in part.parameters.items()}
         parts = [
             f"{each.label or name}={_text(self[name])}"
@@ -173,6 +171,11 @@ class ComponentConfig:
             raise FlybenchError(
                 f"{name}={_text(value)} is not allowed: use {bounds}{unit} ({each.help})."
             )
+
+
+def _deleted(kind: str) -> bool:
+    """Return whether a kind names a file that does not exist."""
+    return kind.startswith(FILE) and not Path(kind.split(":")[1]).expanduser().is_file()
 
 
 def _checked(name: str, each: Parameter, given: Mapping[str, Any]) -> Value:

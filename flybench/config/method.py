@@ -35,7 +35,7 @@ class DraftConfig(ComponentConfig):
     @property
     def model(self) -> str:
         """The kind of model that the drafter needs: none, draft or head."""
-        return str(self.declared[0].option("model", "none"))
+        return str(self.option("model", "none"))
 
     @property
     def grows_trees(self) -> bool:
@@ -100,7 +100,7 @@ class MethodConfig:
             )
 
     def _check_lookahead(self) -> None:
-        name = self.verify.declared[0].option("lookahead", "")
+        name = self.verify.option("lookahead", "")
         if name and self.k <= self.verify[name]:
             raise FlybenchError(
                 f"method.k={self.k} with method.verify.{name}={self.verify[name]} can never accept "

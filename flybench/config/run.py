@@ -107,6 +107,8 @@ class RunConfig:
         self._check_regime()
 
     def _check_regime(self) -> None:
+        if not self.method.verify.declared:  # a finished run whose file was deleted
+            return
         rule = self.method.verify.declaration(self.sampling.rule().greedy)
         name, value = rule.option("greedy_draft", None) or ("", "")
         wanted = name and self.method.verify[name] == value and self.method.needs_draft_model
