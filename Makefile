@@ -5,6 +5,8 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 # One known-good PyTorch; any release in pyproject's range works: make demo TORCH=torch==2.11.0
 TORCH ?= torch==2.13.0
+# Some images switch bytecode off, and every program that starts would compile PyTorch anew.
+export PYTHONDONTWRITEBYTECODE :=
 DEMO := task=demo limit=8 task.max_new_tokens=96
 
 .PHONY: demo test test-slow types suite clean

@@ -629,7 +629,13 @@ SAMPLED = {
 }
 
 
-@pytest.mark.parametrize("method", SAMPLED.values(), ids=SAMPLED)
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(method, id=name, marks=[] if name == "spd" else pytest.mark.slow)
+        for name, method in SAMPLED.items()
+    ],
+)
 def test_sampled_answers_follow_the_target_law(method: MethodConfig) -> None:
     sampling, draws, prompt = Sampling(0.9), 2000, [1, 2, 3, 0, 1, 2]
     target = EagerTarget(toys.TableModel(TABLE))  # type: ignore[arg-type]

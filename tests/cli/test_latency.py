@@ -51,6 +51,7 @@ def test_measure_then_project(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().out.count("projection: rounds of") == 2
 
 
+@pytest.mark.slow
 def test_ranks_cost_their_target_together(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,6 +71,7 @@ def test_ranks_cost_their_target_together(
     assert models["draft"]["kv_bytes_per_token"] == 768
 
 
+@pytest.mark.slow
 def test_random_weights_of_a_shape_fetch_nothing(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,6 +116,7 @@ def test_mistakes_are_one_sentence(
     assert line.endswith(".")
 
 
+@pytest.mark.slow
 def test_the_measurement_needs_no_configuration_and_no_tables() -> None:
     code = (
         "import sys, flybench.analysis.latency.measure\nimport flybench.analysis.latency.pair\n"

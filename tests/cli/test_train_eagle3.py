@@ -46,6 +46,7 @@ def done(trained: Path, place: Path) -> None:
     shutil.copytree(trained, place, dirs_exist_ok=True)
 
 
+@pytest.mark.slow
 def test_train_a_head_and_run_it(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["train-eagle3", *QUICK]) == 0
     printed = capfd.readouterr().out
@@ -100,6 +101,7 @@ def test_mistakes_are_one_sentence(
     assert line.endswith(".")
 
 
+@pytest.mark.slow
 def test_answers_to_other_prompts_are_not_taken(
     done: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,6 +110,7 @@ def test_answers_to_other_prompts_are_not_taken(
     assert "has answers to other prompts" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -30,6 +30,7 @@ from tests.oracles.eagle3 import SlowHead
 
 CHAIN, TREE = Shape(5), Shape(14, depth=3, top_k=4)
 NEAR_TIE = 1e-4
+CAPTURED = pytest.mark.parametrize("captured", [False, pytest.param(True, marks=pytest.mark.slow)])
 SHAPES = pytest.mark.parametrize("shape", [CHAIN, TREE], ids=["chain", "tree"])
 
 
@@ -98,7 +99,7 @@ def checked(arch: str, shape: Shape, captured: bool = False, **head: Any) -> tup
 
 
 @SHAPES
-@pytest.mark.parametrize("captured", [False, True])
+@CAPTURED
 @pytest.mark.parametrize(
     ("arch", "prompt"),
     [("llama", 1), ("llama", 2), ("llama", 50), ("qwen3", 50), ("gemma3", 50)],
@@ -152,7 +153,7 @@ def test_every_option_of_a_head_drafts_consistently(options: dict[str, Any]) -> 
 
 
 @SHAPES
-@pytest.mark.parametrize("captured", [False, True])
+@CAPTURED
 def test_greedy_answers_are_those_of_plain_decoding(
     arch: str, shape: Shape, captured: bool, prompt_ids: list[int], ar_answer: Generation
 ) -> None:
@@ -180,6 +181,7 @@ def graphs() -> Iterator[list[str]]:
         yield graphs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ["llama", "gemma3"], indirect=True)
 @pytest.mark.parametrize(("shape", "expected"), [(CHAIN, 3), (TREE, 2)], ids=["chain", "tree"])
 def test_a_head_compiles_once_for_each_width(

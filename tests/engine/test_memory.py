@@ -23,7 +23,8 @@ SAMPLES, SETTLED = 600, 200
 GROWTH_BYTES = 8 << 20
 
 
-@pytest.mark.parametrize("engine", ["eager", pytest.param("graph", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["eager", "graph"])
 def test_hundreds_of_samples_do_not_grow_the_process(engine: str) -> None:
     # One layer keeps what four keep, and takes a quarter of the time.
     pair = [with_layers(full("llama"), [0]) for full in (toys.model, toys.near_model)]

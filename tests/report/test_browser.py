@@ -17,6 +17,8 @@ if CHROMIUM is None:
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install -e '.[dev]'")
 Axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe
 
+pytestmark = pytest.mark.slow
+
 COUNT = 40
 LIST, OWN, AR = "#inspector-list", "#inspector-own", "#inspector-ar"
 

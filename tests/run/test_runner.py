@@ -76,6 +76,7 @@ def prepare(config: RunConfig, argv: list[str]) -> Plan:
     return plan
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["eagle3", "eagle3_chain"])
 @pytest.mark.parametrize("engine", ["eager", "graph"])
 def test_a_head_drafts_for_a_run(
@@ -277,6 +278,7 @@ def test_order_alternates_between_samples(finished: Plan) -> None:
     assert firsts == ["ar", "fly"] * (ITEMS // 2)
 
 
+@pytest.mark.slow
 def test_a_repeated_baseline_shows_the_noise_floor(config: RunConfig) -> None:
     twice = replace(config, baseline=BaselineConfig(2))
     folder = complete(twice).folder
@@ -368,6 +370,7 @@ def test_a_cpu_has_no_telemetry(config: RunConfig) -> None:
     assert {record.telemetry for record in records.values()} == {None}
 
 
+@pytest.mark.slow
 def test_sampling_is_reproducible_and_seeds_differ(config: RunConfig) -> None:
     hot = replace(config, sampling=replace(config.sampling, temperature=1.0), limit=2)
     first = answers(complete(replace(hot, out="a")).folder)

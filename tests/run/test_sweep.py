@@ -117,6 +117,7 @@ def test_the_order_goes_there_and_back(loads: list[int]) -> None:
         assert {((f"n{number}", name), place) for place, name in enumerate(names)} <= order
 
 
+@pytest.mark.slow
 def test_side_by_side_or_alone_the_tokens_are_the_same(loads: list[int]) -> None:
     main(["run", *SWEPT])
     together = {key: record.turns[0].ids for key, record in folder("fly").records().items()}
@@ -126,6 +127,7 @@ def test_side_by_side_or_alone_the_tokens_are_the_same(loads: list[int]) -> None
     assert together == {key: record.turns[0].ids for key, record in alone.items()}
 
 
+@pytest.mark.slow
 def test_a_repeated_baseline_is_decoded_once_for_all_beside_it(loads: list[int]) -> None:
     assert main(["run", *SWEPT, "limit=2", "baseline.repeat=2"]) == 0
     spd, fly = (folder(method).records() for method in ("spd", "fly"))
@@ -134,6 +136,7 @@ def test_a_repeated_baseline_is_decoded_once_for_all_beside_it(loads: list[int])
     assert {record.position for record in [*spd.values(), *fly.values()]} == set(range(5))
 
 
+@pytest.mark.slow
 def test_a_finished_method_is_not_decoded_again_beside_others(loads: list[int]) -> None:
     main(["run", *SMALL, "method=spd", "method.k=7", "limit=3"])
     before = folder("spd").records()
@@ -145,6 +148,7 @@ def test_a_finished_method_is_not_decoded_again_beside_others(loads: list[int]) 
     assert loads == []
 
 
+@pytest.mark.slow
 def test_tasks_of_a_sweep_share_a_pair_with_room_for_the_longest(loads: list[int]) -> None:
     arguments = ["-m", *SMALL[:2], "method=spd", "method.k=7", "task.max_new_tokens=8,40"]
     assert main(["run", *arguments]) == 0
@@ -189,6 +193,7 @@ def test_a_failed_load_is_told_by_every_cell(
     assert capsys.readouterr().err.count("no room") == 3
 
 
+@pytest.mark.slow
 def test_one_count_runs_through_all_cells(
     loads: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -254,6 +259,7 @@ def test_samplings_are_not_decoded_side_by_side() -> None:
     assert plan_of(sweep, first).compatible(plan_of(Sweep([other], []), other))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("swept", "records"), [("limit=2,4", 8), ("offset=0,2", 8), ("retention_margin=0.01,0.9", 4)]
 )

@@ -435,6 +435,7 @@ def tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[
     guards.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("setpriv", "sh", "mount"), ()])
 def test_machine_without_unshare_still_judges(
     tools: Callable[..., None], names: tuple[str, ...], name: str

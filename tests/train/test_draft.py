@@ -39,6 +39,7 @@ def target() -> PreTrainedModel:
     return copy.deepcopy(toys.model("llama"))
 
 
+@pytest.mark.slow
 def test_a_draft_is_trained_saved_and_measured(
     target: PreTrainedModel, samples: list[Sample], tmp_path: Path
 ) -> None:

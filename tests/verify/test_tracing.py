@@ -35,6 +35,11 @@ def decoder(engine: str, method: MethodConfig, sampling: Sampling, traces: bool)
     return build_decoder(method, target, own, sampling, traces)
 
 
+ENGINES = pytest.mark.parametrize(
+    "engine", ["eager", pytest.param("graph", marks=pytest.mark.slow)]
+)
+
+
 def slow_rows(prompt: Sequence[int], answer: Generation) -> list[list[float]]:
     """Every row from a pass of its own over the text before it: all that `RowTrace` holds but the
     drafter's probability."""
@@ -57,7 +62,7 @@ def slow_rows(prompt: Sequence[int], answer: Generation) -> list[list[float]]:
 
 @pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=SAMPLINGS)
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
-@pytest.mark.parametrize("engine", ["eager", "graph"])
+@ENGINES
 def test_every_row_is_what_the_target_thinks_after_its_own_text(
     engine: str, method: MethodConfig, sampling: Sampling, prompt_ids: list[int]
 ) -> None:
@@ -74,7 +79,7 @@ def test_every_row_is_what_the_target_thinks_after_its_own_text(
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
-@pytest.mark.parametrize("engine", ["eager", "graph"])
+@ENGINES
 def test_traces_change_nothing_else(
     engine: str, method: MethodConfig, prompt_ids: list[int]
 ) -> None:

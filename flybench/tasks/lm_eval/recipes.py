@@ -6,6 +6,7 @@ A recipe is a YAML file of lm-eval, or one like it.
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Collection, Mapping
 from functools import cache
@@ -98,11 +99,10 @@ def _recipe_file(config: TaskConfig) -> Path:
         if not file.is_file():
             raise FlybenchError(f"task.recipe={config.recipe} does not exist: check the path.")
         return file.resolve()
-    root = Path(str(resources.files("lm_eval.tasks")))
-    named = [file for file in root.rglob(f"{config.name}.yaml") if file.stem == config.name]
-    if len(named) == 1:
-        return named[0]
-    # Few tasks have another name than their file; only for these the slow index is built.
+    files = _files_of(config.name)
+    if len(files) == 1:
+        return files[0]
+    # A group, or no task at all: only the index tells, and only for these is it built.
     index = _index()
     entry = index.get(config.name)
     if entry is None:
@@ -120,6 +120,17 @@ def _recipe_file(config: TaskConfig) -> Path:
             f"{', '.join(listed[:SHOWN]) or 'those in its folder'}."
         )
     return Path(entry.yaml_path)
+
+
+def _files_of(name: str) -> list[Path]:
+    """lm-eval's recipes of the task `name`: their `task:` line says so.
+
+    Reading all 14,000 files takes a quarter of a second; lm-eval's own index takes eight.
+    """
+    quoted = rb"[\"']?" + re.escape(name.encode()) + rb"[\"']?"
+    called = re.compile(rb"^[\"']?task[\"']?:\s*" + quoted + rb"\s*(#.*)?$", re.M)
+    recipes = Path(str(resources.files("lm_eval.tasks"))).rglob("*.yaml")
+    return [file for file in recipes if called.search(file.read_bytes())]
 
 
 @cache

@@ -42,6 +42,7 @@ RECORDED = {
     "lookup": ["method=lookup", "method.k=6"],
     "graph": [*FLY, "engine=graph"],
 }
+QUICK = ("official", "lookup")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -92,7 +93,13 @@ def recorded_rounds(folder: RunFolder, method: str) -> list[tuple[int, int, int,
     )
 
 
-@pytest.mark.parametrize("settings", RECORDED.values(), ids=RECORDED)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param(settings, id=name, marks=[] if name in QUICK else pytest.mark.slow)
+        for name, settings in RECORDED.items()
+    ],
+)
 def test_the_recorded_setting_gives_the_recorded_rounds(settings: Sequence[str]) -> None:
     folder = run(*settings, TRACED)
     method = recorded_config(folder).method
@@ -133,6 +140,7 @@ def test_half_of_the_samples_can_be_replayed_alone() -> None:
     assert sum(half["rounds"].item() for half in halves) == whole["rounds"].item()
 
 
+@pytest.mark.slow
 def test_a_run_without_traces_is_refused_and_can_be_continued_with_them() -> None:
     settings = [*FLY, "seed=7"]
     folder = run(*settings)
@@ -144,6 +152,7 @@ def test_a_run_without_traces_is_refused_and_can_be_continued_with_them() -> Non
     assert rounds_of(folder, recorded_config(folder).method) == before
 
 
+@pytest.mark.slow
 def test_traces_without_a_record_are_not_read_and_lost_ones_are_made_again() -> None:
     settings = [*FLY, "seed=8", TRACED]
     folder = run(*settings)
@@ -232,6 +241,7 @@ def test_the_command_prints_estimates_and_errors(capsys: pytest.CaptureFixture[s
     assert main(["replay", str(Path("nowhere"))]) == 2
 
 
+@pytest.mark.slow
 def test_a_second_recording_is_blended_in_and_must_be_alike(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

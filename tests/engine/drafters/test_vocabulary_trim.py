@@ -42,7 +42,7 @@ def test_logits_are_the_same_where_there_are_any() -> None:
     assert before - after == (toys.VOCAB - len(ids)) * 64 * 4 - 3 * 8
 
 
-@pytest.mark.parametrize("kind", ["eager", "graph"])
+@pytest.mark.parametrize("kind", ["eager", pytest.param("graph", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(0.8)], ids=["greedy", "sampled"])
 def test_a_trimmed_draft_changes_no_lossless_answer(
     kind: str, sampling: Sampling, prompt_ids: list[int]

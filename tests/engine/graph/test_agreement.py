@@ -78,6 +78,7 @@ def test_short_prompts_are_read(
     assert graph.ids == eager.ids
 
 
+@pytest.mark.slow
 def test_methods_of_different_lengths_share_a_model(arch: str, prompt_ids: list[int]) -> None:
     """Each has passes, views and verdicts of its own, also for drafts of less than full length."""
     target, draft, stop = (
@@ -114,6 +115,7 @@ def graphs() -> Iterator[list[str]]:
         yield graphs
 
 
+@pytest.mark.slow
 def test_modules_compile_once_for_each_width(
     graphs: list[str], arch: str, prompt_ids: list[int]
 ) -> None:

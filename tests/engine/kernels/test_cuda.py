@@ -91,10 +91,8 @@ for heads, kv, width, new, base, window, softcap, batch in cases:
 """
 
 
-SLOW = (pytest.param(name, marks=pytest.mark.slow) for name in ("rows", "linear", "attention"))
-
-
-@pytest.mark.parametrize("kernel", ["compact", *SLOW])
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", CHECKS)
 def test_kernel_equals_its_plain_version(kernel: str) -> None:
     environment = os.environ | {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", SETUP + CHECKS[kernel]]

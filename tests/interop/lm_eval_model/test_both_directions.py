@@ -109,6 +109,7 @@ def test_real_weights_get_the_same_score(tmp_path: Path) -> None:
     assert speed["tokens_per_second"] > 0
 
 
+@pytest.mark.slow
 def test_lm_evals_own_command(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,7 @@ def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     return folder
 
 
+@pytest.mark.slow
 def test_grades_and_comparisons_are_told_in_words(judged: RunFolder, tmp_path: Path) -> None:
     html = write_report([judged], tmp_path / "out").read_text()
     text = " ".join(Page(html).text.split())
@@ -67,6 +68,7 @@ def test_nothing_is_shown_as_right_or_wrong(judged: RunFolder, tmp_path: Path) -
     assert "grade, AR" in twin and "right, AR" not in twin
 
 
+@pytest.mark.slow
 def test_runs_with_and_without_a_judge_share_a_page(judged: RunFolder, tmp_path: Path) -> None:
     html = write_report([judged, write_run(tmp_path / "sums", 3)], tmp_path / "out").read_text()
     twin = (tmp_path / "out" / "report.md").read_text()

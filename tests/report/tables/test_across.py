@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from flybench.records.folder import RunFolder
 from flybench.report import write_report
 from flybench.report.findings.verdict import verdicts
@@ -24,6 +26,7 @@ def seeded(path: Path, temperature: float, *lost: range) -> list[RunFolder]:
     return [one(seed, lose) for seed, lose in enumerate(lost)]
 
 
+@pytest.mark.slow
 def test_pooled_figures_and_both_scatters(tmp_path: Path) -> None:
     folders = seeded(tmp_path, 1.0, range(2), range(4), range(6))
     [table] = tables(load(folders))

@@ -71,6 +71,7 @@ def test_what_may_heal_is_tried_again(bad: Answer) -> None:
     assert server.times[1] - server.times[0] > 0.2, "it waits before it asks again"
 
 
+@pytest.mark.slow
 def test_the_server_says_how_long_to_wait() -> None:
     slow = Answer(status=429, body="{}", headers={"retry-after": "1.5"})
     with endpoint(lambda number, prompt: Answer() if number else slow) as server:

@@ -115,12 +115,13 @@ def check_counts(folder: RunFolder) -> None:
 def test_behind_transformers_own_server(folder: RunFolder, server: Server) -> None:
     where = ["judge=openai", f"judge.model={server.model}", f"judge.base_url={server.base_url}"]
     command = ["score", str(folder.path), *where, "judge.max_new_tokens=12", "judge.concurrency=2"]
+    asked_before = server.calls
     assert main(command) == 0
-    assert server.calls == sum(ASKED.values())
+    assert server.calls - asked_before == sum(ASKED.values())
     check_counts(folder)
     before = (folder.path / JUDGEMENTS).read_bytes()
     assert main(command) == 0
-    assert server.calls == sum(ASKED.values()), "the second pass asks nothing"
+    assert server.calls - asked_before == sum(ASKED.values()), "the second pass asks nothing"
     assert (folder.path / JUDGEMENTS).read_bytes() == before
 
 
