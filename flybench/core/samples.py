@@ -1,7 +1,8 @@
 """Prompt, generation, record and score of a sample.
 
 `Record`, `Score` and the types of their fields are msgspec structs, stored as lines of JSON in a
-run's folder. A key on disk is the field's name, or an older name given by `rename`.
+run's folder. `gc=False` marks those without containers, which the garbage collector need not
+track. A key on disk is the field's name, or an older name given by `rename`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Prompt:
     references: tuple[str, ...] = ()
 
 
-class TargetStatistics(msgspec.Struct, frozen=True, rename={"top1": "preferred"}):
+class TargetStatistics(msgspec.Struct, frozen=True, gc=False, rename={"top1": "preferred"}):
     """The target's statistics of a token that is not its top-1.
 
     `top1` is the id of the target's top-1, `probability` is p(token), `max_probability` is p(top1),
@@ -59,7 +60,7 @@ class TargetStatistics(msgspec.Struct, frozen=True, rename={"top1": "preferred"}
 LOOSE_KEYS = {"index": "place", "statistics": "opinion", "top1_text": "preferred_text"}
 
 
-class LooseToken(msgspec.Struct, frozen=True, rename=LOOSE_KEYS):
+class LooseToken(msgspec.Struct, frozen=True, gc=False, rename=LOOSE_KEYS):
     """A mismatch that a loose rule accepted, at `index` (0-based) of its answer's ids.
 
     `text` is the text of the token, and `top1_text` that of the target's top-1. `start` is the
@@ -94,7 +95,7 @@ class RowTrace(NamedTuple):
     draft_probability: float
 
 
-class Round(msgspec.Struct, frozen=True, rename={"outcomes": "fates"}):
+class Round(msgspec.Struct, frozen=True, gc=False, rename={"outcomes": "fates"}):
     """One draft-verify round. Counts are of tokens after truncation; times are in seconds.
 
     `outcomes` has one letter (`Outcome.code`) for each drafted token.
@@ -108,10 +109,6 @@ class Round(msgspec.Struct, frozen=True, rename={"outcomes": "fates"}):
     draft_s: float
     verify_s: float
     other_s: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.accepted <= self.drafted:
-            raise ValueError("a round has more accepted than drafted tokens")
 
 
 GENERATION_KEYS = {"loose_tokens": "loosened", "assistant_prefix": "begun"}
@@ -140,6 +137,10 @@ class Generation(msgspec.Struct, frozen=True, rename=GENERATION_KEYS):
     assistant_prefix: str = ""
 
     def __post_init__(self) -> None:
+        # Checked here rather than in `Round`: large runs have millions of rounds.
+        for each in self.rounds:
+            if not 0 <= each.accepted <= each.drafted:
+                raise ValueError("a round has more accepted than drafted tokens")
         if not 0 <= self.prefill_s <= self.total_s < math.inf:
             raise ValueError("the times of a generation are not valid durations")
 

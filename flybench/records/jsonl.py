@@ -14,7 +14,8 @@ import msgspec
 from flybench.core.errors import FlybenchError
 from flybench.core.samples import Record
 
-Noun = TypeVar("Noun")
+RecordType = TypeVar("RecordType")
+LINE_BUFFER = 1 << 20  # bytes; lines are longer than Python's default buffer
 DECIMALS = 6  # of every float in a record: a microsecond, a millionth of a probability
 
 
@@ -39,7 +40,7 @@ def append_line(file: Path, data: bytes) -> None:
         os.fsync(stream.fileno())
 
 
-def read_jsonl(file: Path, kind: type[Noun]) -> Iterator[Noun]:
+def read_jsonl(file: Path, kind: type[RecordType]) -> Iterator[RecordType]:
     """Read the lines of a file as `kind`, those of its compressed part (`.xz`) first.
 
     A missing file has no lines. An incomplete last line, as left by a killed process, is skipped.
@@ -51,13 +52,13 @@ def read_jsonl(file: Path, kind: type[Noun]) -> Iterator[Noun]:
     for part in (file.with_name(f"{file.name}.xz"), file):
         if not part.is_file():
             continue
-        with lzma.open(part) if part != file else part.open("rb") as stream:
+        with lzma.open(part) if part != file else part.open("rb", LINE_BUFFER) as stream:
             for number, data in _numbered(part, stream):
                 if data.endswith(b"\n"):
                     yield _decoded(data, decoder, f"{part} line {number}")
 
 
-def _decoded(data: bytes, decoder: msgspec.json.Decoder[Noun], where: str) -> Noun:
+def _decoded(data: bytes, decoder: msgspec.json.Decoder[RecordType], where: str) -> RecordType:
     try:
         try:
             return decoder.decode(data)
@@ -65,8 +66,8 @@ def _decoded(data: bytes, decoder: msgspec.json.Decoder[Noun], where: str) -> No
             return msgspec.convert(json.loads(data), decoder.type)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise FlybenchError(
-            f"{where} cannot be read ({type(error).__name__}: {error}): remove that line, and "
-            "resume the run to make it again."
+            f"{where} cannot be read ({type(error).__name__}: {error}): remove that line and "
+            "resume the run to regenerate it."
         ) from error
 
 
@@ -75,8 +76,8 @@ def _numbered(file: Path, stream: Iterable[bytes]) -> Iterator[tuple[int, bytes]
         yield from enumerate(stream, start=1)
     except (lzma.LZMAError, EOFError) as error:
         raise FlybenchError(
-            f"{file} is damaged ({error}): restore it from a copy, or remove it and repeat the "
-            "same `flybench run` to make its content again."
+            f"{file} is damaged ({error}): restore it from a backup, or delete it and rerun the "
+            "same `flybench run` to regenerate it."
         ) from error
 
 
