@@ -18,7 +18,7 @@ import torch
 import transformers
 
 from flybench.analysis.latency.measure import measure
-from flybench.analysis.latency.pair import load_costed
+from flybench.analysis.latency.pair import load_timed
 from flybench.config import (
     DraftConfig,
     EngineConfig,
@@ -50,7 +50,7 @@ def main() -> int:
     method = MethodConfig("fly", options.k, drafter, VerifyConfig.of("fly"))
     device, engine = resolve_device("auto"), EngineConfig(options.engine, tp=options.tp)
     use_threads(engine)
-    pair = load_costed(config, not target_only, engine, "random", device)
+    pair = load_timed(config, not target_only, engine, "random", device)
     line = {
         "benchmark": "latency",
         "torch": torch.__version__,

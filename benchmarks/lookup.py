@@ -58,11 +58,11 @@ class DeviceLookup:
 
     def _pass(self) -> Tensor:
         guess, found = self.follow()
-        inbox = self._model.inbox
-        inbox[:1] = self.length - 1
-        inbox[1:2] = self.text[self.length - 1]
-        inbox[2 : 2 + GUESS] = guess
-        choice = self._model.read_inbox(GUESS + 1).statistics.choice
+        input_buffer = self._model.input_buffer
+        input_buffer[:1] = self.length - 1
+        input_buffer[1:2] = self.text[self.length - 1]
+        input_buffer[2 : 2 + GUESS] = guess
+        choice = self._model.run_from_buffer(GUESS + 1).statistics.choice
         right = (choice[:GUESS] == guess) & (self._offsets[:GUESS] < found)
         kept = right.long().cumprod(0).sum() + 1
         self.text.index_copy_(0, self.length + self._offsets, choice)

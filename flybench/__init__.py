@@ -1,3 +1,3 @@
-"""flybench: how much faster speculative decoding is, how much accuracy it keeps, and how sure."""
+"""flybench: measure the speed-up and accuracy of speculative decoding, with uncertainties."""
 
 __version__ = "0.1.0"

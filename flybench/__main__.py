@@ -1,4 +1,4 @@
-"""`python -m flybench`, for launchers such as torchrun that want a module."""
+"""`python -m flybench`, for launchers such as torchrun that expect a module."""
 
 import sys
 

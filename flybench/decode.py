@@ -1,6 +1,6 @@
-"""The decode loop that all methods share; plain decoding is the loop with empty drafts.
+"""The decode loop that all methods share; autoregressive decoding is the loop with empty drafts.
 
-A round is: propose, score, judge, copy to the host, truncate, commit, observe. Tokens are counted
+Each round: propose, score, judge, copy to the host, truncate, commit, observe. Tokens are counted
 only here, after truncation at an end-of-sequence id, a stop string or the length cap.
 """
 
@@ -109,7 +109,7 @@ class Decoder:
     clock: Clock
 
     def decode(self, prompt_ids: Sequence[int], stop: StopRule, seed: int = 0) -> Generation:
-        """Answer one prompt from a cold state; `text` is left empty for the caller to set.
+        """Generate an answer to one prompt from an empty cache; the caller sets `text`.
 
         Time starts before both prefills. The first round emits the first token, so `first_token_s`
         includes the time of a draft.

@@ -2,8 +2,8 @@
 
     torchrun --nproc-per-node=4 -m flybench run engine.tp=4 …
 
-Only rank 0 prints and writes the run's folder. All ranks decode the same tokens in step, so every
-choice of the next work is broadcast from rank 0.
+Only rank 0 prints and writes the run's folder. All ranks decode the same tokens in lockstep, so
+every decision about what to run next is broadcast from rank 0.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def world_size() -> int:
 
 
 def join(device: torch.device) -> None:
-    """Initialise the process group unless that was done before; a no-op for one process."""
+    """Initialise the process group if it is not initialised yet; a no-op for one process."""
     if world_size() == 1:
         return
     import torch

@@ -1,4 +1,4 @@
-"""Sampling from logits: temperature, top-k, top-p, and draws without a host sync.
+"""Sampling from logits with temperature, top-k and top-p, without a host sync.
 
 The same `Sampling` is applied to the target and to the draft model, as acceptance ratios require.
 A model's `generation_config` is ignored.
@@ -56,7 +56,7 @@ class Sampling(SamplingSettings):
         if noise is None:
             return logits.argmax(-1), None
         probs = self.warp(logits)
-        return race(probs, noise), probs
+        return exponential_race(probs, noise), probs
 
 
 def generator_on(device: torch.device, generator: torch.Generator | None) -> torch.Generator | None:
@@ -68,11 +68,11 @@ def generator_on(device: torch.device, generator: torch.Generator | None) -> tor
 
 def draw(weights: Tensor, generator: torch.Generator | None) -> Tensor:
     """Draw an index per row with probability proportional to `weights` [..., V], without sync."""
-    return race(weights, torch.empty_like(weights).exponential_(generator=generator))
+    return exponential_race(weights, torch.empty_like(weights).exponential_(generator=generator))
 
 
-def race(weights: Tensor, noise: Tensor) -> Tensor:
-    """Draw an index per row from `weights` [..., V] with the exponential race.
+def exponential_race(weights: Tensor, noise: Tensor) -> Tensor:
+    """Draw an index per row from `weights` [..., V] with the exponential exponential_race.
 
     The argmax of weights divided by independent exponentials is an exact draw. It does not
     synchronise with the device, unlike `torch.multinomial`, which validates its input.

@@ -22,7 +22,6 @@ from flybench.run import runner as run
 from flybench.sampling import Sampling
 from tests.helpers import toys
 
-# Models this small are fastest on one thread, and the sums come out in one order.
 torch.set_num_threads(1)
 # No test needs the true bandwidth, which takes the better part of a second to find.
 bandwidth.BUFFER_BYTES["cpu"] = 32 << 20
@@ -50,8 +49,10 @@ def frozen() -> None:
 
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands keep to one thread as well, any processor serves any type, and none is busy, which
-    takes half a second to see; a warm-up is short, since no test believes a timing."""
+    """One thread, whatever a test before asked for: models this small are fastest so, and the sums
+    come out in one order. Commands keep to it as well, any processor serves any type, and none is
+    busy, which takes half a second to see; a warm-up is short, since no test believes a timing."""
+    torch.set_num_threads(1)
     monkeypatch.setattr(run, "WARMUP_TOKENS", 2)
     monkeypatch.setattr(provenance, "busy_share", lambda: 0.0)
     monkeypatch.setattr(placement, "physical_cores", lambda: 1)

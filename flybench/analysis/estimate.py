@@ -29,11 +29,11 @@ from flybench.run.runner import pending
 # From the most to the least reliable source.
 SOURCES = {
     "nothing left": "every answer is recorded",
-    "own answers": "the mean of the answers that the cell has recorded",
+    "own answers": "the mean over the answers that this cell has already recorded",
     "other runs": "the mean over runs of the same model, method, task and machine in `out`",
     "AR's answers": "AR's mean, for a method without measurements",
-    "latency": "answers of maximum length, at AR's cost of a step in the newest `flybench latency`",
-    "unknown": "nothing was measured here: run with limit=2, or run `flybench latency`, first",
+    "latency": "maximum-length answers at AR's step cost from the newest `flybench latency`",
+    "unknown": "no measurement found: run with limit=2 or run `flybench latency` first",
 }
 
 

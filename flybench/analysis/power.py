@@ -1,6 +1,6 @@
 """Implementation of `flybench power`: sample sizes for testing whether accuracy is retained.
 
-They follow from the discordant pairs of a run: how often only AR, or only the method, is right.
+They are computed from a run's discordant pairs: samples that only AR, or only the method, solved.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterator, Sequence
 
 from flybench.config import BASELINES
-from flybench.config.checks import MANY
+from flybench.config.checks import MAX_COUNT
 from flybench.metrics.results import baseline_of, results
 from flybench.metrics.stats import Pairs, samples_needed
 from flybench.metrics.suppression import HIGH_POWER, MIN_VERDICT_SAMPLES, POWER
@@ -32,8 +32,8 @@ def power(folders: Sequence[RunFolder], margins: Sequence[float]) -> int:
         if not scored:
             code = 2
             log.error(
-                "%s has no answers of ar and a method that a rule scored, or ar solved none: "
-                "choose a run with a method, on a task that a rule scores and that ar can solve.",
+                "%s has no rule-scored answers of both ar and a method, or ar solved none: "
+                "choose a run of a method on a task that a rule scores and ar can solve.",
                 folder.path,
             )
         own = folder.provenance()["retention_margin"]
@@ -65,8 +65,8 @@ def _lines(name: str, pairs: Pairs, margins: Sequence[float]) -> Iterator[str]:
         yield f"  {f'{margin:.4g}':>8}" + "".join(f"{_count(count):>16}" for count in counts)
     yield "  samples needed for the verdict `kept`, if the method is as accurate as AR"
     if sum(pairs) < MIN_VERDICT_SAMPLES:
-        yield "  With so few pairs the rate of disagreement is uncertain: the numbers are rough."
+        yield "  With so few pairs the discordance rate is uncertain: treat these numbers as rough."
 
 
 def _count(samples: int) -> str:
-    return f"{samples:,}" if samples < MANY else f"over {MANY:,}"
+    return f"{samples:,}" if samples < MAX_COUNT else f"over {MAX_COUNT:,}"

@@ -28,21 +28,21 @@ def declare(parser: Parser) -> None:
         type=float,
         dest="speedup",
         metavar="RATIO",
-        help="gate: B is at least RATIO times as fast as A; equal runs vary around 1, so use a "
-        "ratio such as 0.97 that tolerates noise",
+        help="gate: B is at least RATIO times as fast as A; identical runs vary around 1, so use "
+        "a ratio such as 0.97 that tolerates noise",
     )
     parser.add_argument(
         "--across-machines",
         action="store_true",
-        help="show times of different machines too, and compare speed-ups over AR",
+        help="also show times measured on different machines, and gate on speed-ups over AR",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
     parser.add_exit_codes(
         [
-            ("0", "every gate holds: its 95 % interval is above the bar"),
-            ("1", "a gate fails: its 95 % interval is below the bar"),
+            ("0", "every gate passes: its whole 95 % interval is at or above the threshold"),
+            ("1", "a gate fails: its whole 95 % interval is below the threshold"),
             ("2", "the runs are not comparable or cannot be read"),
-            ("3", "no gate fails, and at least one is not resolved"),
+            ("3", "no gate fails, but at least one is not resolved"),
         ]
     )
     parser.add_examples("flybench compare results/before results/after --min-speedup 0.97")

@@ -26,7 +26,7 @@ def declare(parser: Parser) -> None:
         "samples_*.jsonl",
     )
     parser.add_argument(
-        "--out", required=True, type=Path, metavar="DIR", help="a new or empty folder to write to"
+        "--out", required=True, type=Path, metavar="DIR", help="a new or empty output folder"
     )
     parser.add_examples("flybench export results/llama8b-fly-gsm8k-* --to parquet --out exported")
 

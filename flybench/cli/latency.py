@@ -22,7 +22,7 @@ def declare(parser: Parser) -> None:
         "--acceptance",
         type=Path,
         metavar="RUN",
-        help="do not measure; project the speed-up of this run at the COSTS",
+        help="do not measure; project the speed-up of this run from the COSTS",
     )
     parser.add_argument(
         "costs",
@@ -35,12 +35,12 @@ def declare(parser: Parser) -> None:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="with --acceptance: also accept costs of another pair or dtype",
+        help="with --acceptance: also accept costs measured for another pair or dtype",
     )
     parser.add_settings(
         [
             *MODEL,
-            ("weights=random", "use random weights in the models' shapes; nothing is downloaded"),
+            ("weights=random", "use random weights with the models' shapes; download no weights"),
             *METHOD,
             *ENGINE,
             *OUT,

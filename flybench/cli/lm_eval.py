@@ -16,7 +16,7 @@ def declare(parser: Parser) -> None:
     """Pass all arguments to lm-eval, and list those that flybench adds."""
     parser.forwards_arguments = True
     parser.add_argument("words", nargs="*", metavar="ARG", help="see `flybench lm-eval run --help`")
-    parser.add_argument("--model", metavar="flybench", help="the model that runs our methods")
+    parser.add_argument("--model", metavar="flybench", help="flybench's methods as a model")
     parser.add_argument(
         "--model_args",
         metavar="KEY=VALUE,…",

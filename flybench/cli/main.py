@@ -1,8 +1,8 @@
 """The entry point `flybench VERB …`. No heavy package is imported before a verb runs.
 
-Exit codes: 0 success; 1 some samples failed (`compare`: a gate fails); 2 the command is not valid;
-3 a gate or a recommendation is not resolved (`compare`, `tune`). Errors are one sentence;
-`FLYBENCH_DEBUG=1` shows the traceback.
+Exit codes: 0 success; 1 some samples failed (`compare`: a gate fails); 2 invalid command;
+3 a gate or a recommendation is not resolved (`compare`, `tune`). An error is one sentence;
+`FLYBENCH_DEBUG=1` adds the traceback.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from flybench import __version__
 log = logging.getLogger(__name__)
 
 VERBS = {
-    "run": "decode with AR and a method, score and summarise",
+    "run": "decode with AR and a method, then score and summarise",
     "score": "score the records of runs again, by their task's rule or by a judge",
     "report": "write an HTML and a Markdown report with tables about runs",
     "compare": "compare two runs of the same samples, with gates for CI",
     "show": "print an answer with the outcome of every token, next to AR's",
-    "power": "estimate the number of samples needed to show that accuracy is kept",
+    "power": "estimate how many samples are needed to show that accuracy is retained",
     "export": "write records as tables, or as lm-eval's results and samples",
     "latency": "measure step costs, or project the speed-up of a run from them",
     "replay": "estimate the acceptance of other settings from recorded drafts",
@@ -32,11 +32,11 @@ VERBS = {
     "train-eagle3": "train an EAGLE-3 head for a target on the target's own answers",
     "lm-eval": "run lm-eval's command with flybench's methods as a model",
     "list": "list models, methods, tasks, judges, samplings, engines or experiments",
-    "doctor": "check what this machine can run, and how to fix what it cannot",
+    "doctor": "check what this machine can run, and suggest fixes for the rest",
 }
 USAGE = f"""usage: flybench VERB [options] [key=value ...]
 
-Measure the speed-up of speculative decoding, and the accuracy that it keeps.
+Measure the speed-up of speculative decoding and the accuracy it retains.
 
 verbs:
 {"".join(f"  {verb:14}{summary}{chr(10)}" for verb, summary in VERBS.items())}
@@ -86,7 +86,7 @@ def _command(words: list[str]) -> int:
             log.error("%s", explain(error))
             return 2
         except KeyboardInterrupt:
-            log.error("stopped; finished samples are saved, and the same command resumes.")
+            log.error("interrupted; finished samples are saved; rerun the command to resume.")
             return 130
 
 

@@ -21,8 +21,8 @@ def declare(parser: Parser) -> None:
         action="append",
         default=[],
         metavar="SHARE",
-        help="the accuracy loss that still counts as kept, such as 0.01; may be repeated "
-        "(default: the run's margin and common ones)",
+        help="largest accuracy loss that still counts as retained, such as 0.01; repeatable "
+        "(default: the run's margin and common values)",
     )
     parser.add_exit_codes(
         [("0", "success"), ("2", "a run has no scored pairs of AR and a method to plan with")]

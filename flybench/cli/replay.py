@@ -26,7 +26,7 @@ def declare(parser: Parser) -> None:
         nargs="+",
         type=Path,
         metavar="RUN",
-        help="show the error of the replay against real runs of other settings",
+        help="compare the replay with real runs of these settings and show its error",
     )
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the table to FILE")
     parser.add_settings(
@@ -34,9 +34,9 @@ def declare(parser: Parser) -> None:
             ("method.k=N,…", "draft lengths to replay"),
             ("method.verify.kind=…", "exact, fly, or both"),
             ("method.verify.rule=…", "FLy's rules: official, paper, vllm"),
-            ("method.verify.theta=X,…", "FLy's gates"),
-            ("method.verify.window=N,…", "FLy's windows"),
-            ("latency=FILE", "costs of `flybench latency`, to add a projected speed-up"),
+            ("method.verify.theta=X,…", "FLy's entropy thresholds"),
+            ("method.verify.window=N,…", "FLy's window sizes"),
+            ("latency=FILE", "costs from `flybench latency`, to add a projected speed-up"),
         ]
     )
     parser.add_examples(

@@ -26,7 +26,7 @@ def declare(parser: Parser) -> None:
         [
             *MODEL,
             *METHOD,
-            ("method.verify.theta=X", "FLy's gate; method.verify.window=N sets its window"),
+            ("method.verify.theta=X", "FLy's threshold; method.verify.window=N sets its window"),
             *TASK,
             *JUDGE,
             *ENGINE,
@@ -42,10 +42,10 @@ def declare(parser: Parser) -> None:
     )
     parser.add_exit_codes(
         [
-            ("0", "every sample is decoded and scored"),
-            ("1", "some samples or calls of the judge failed; the same command retries them"),
-            ("2", "a run is not valid"),
-            ("130", "interrupted; the same command resumes"),
+            ("0", "every sample was decoded and scored"),
+            ("1", "some samples or judge calls failed; rerun the command to retry them"),
+            ("2", "a run is invalid"),
+            ("130", "interrupted; rerun the command to resume"),
         ]
     )
     parser.add_examples(
@@ -57,7 +57,7 @@ def declare(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check every cell, then run all in this process or with a launcher of Hydra."""
+    """Check every cell, then run them all in this process or with a Hydra launcher."""
     request = make_request(args.settings, args.multirun, args.config_dir)
     sweeps = expand(request)
 

@@ -23,8 +23,8 @@ def declare(parser: Parser) -> None:
     parser.add_exit_codes(
         [
             ("0", "success"),
-            ("1", "some calls of the judge failed"),
-            ("2", "the command is not valid"),
+            ("1", "some judge calls failed"),
+            ("2", "the command is invalid"),
         ]
     )
     parser.add_examples(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MODEL = (
-    ("model=NAME", "a pair of target and draft model, see `flybench list models`"),
+    ("model=NAME", "a target-draft model pair, see `flybench list models`"),
     ("model.target.path=PATH", "your own target: a hub id, a folder or a .gguf file"),
     ("model.draft.path=PATH", "your own draft model"),
 )
@@ -17,8 +17,8 @@ TASK = (
     ("limit=N", "the number of samples (default: all)"),
 )
 JUDGE = (
-    ("judge=NAME", "openai, local or none: a model that scores what no rule can"),
-    ("judge.model=NAME", "the model that judges"),
+    ("judge=NAME", "openai, local or none: a judge for answers that no rule can score"),
+    ("judge.model=NAME", "the judge model"),
     ("judge.KEY=VALUE", "another setting of the judge, such as judge.base_url=URL"),
 )
 ENGINE = (
@@ -28,5 +28,5 @@ ENGINE = (
         "such as engine.dtype=bf16, engine.device=cuda:1, engine.threads=8, engine.tp=2",
     ),
 )
-OUT = (("out=DIR", "the parent folder of runs (default: results)"),)
+OUT = (("out=DIR", "the folder to create runs in (default: results)"),)
 ANY = (("KEY=VALUE", "any other setting of the files in conf/"),)

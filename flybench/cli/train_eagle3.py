@@ -20,14 +20,14 @@ def declare(parser: Parser) -> None:
     parser.add_settings(
         [
             ("data=FILE", "required: JSON lines, each with a prompt or messages"),
-            ("model=NAME", "the pair with the target, see `flybench list models`"),
+            ("model=NAME", "the pair whose target is used, see `flybench list models`"),
             ("model.target.path=PATH", "your own target: a hub id, a folder or a .gguf file"),
-            ("out=DIR", "the folder of the head (default: heads/NAME)"),
+            ("out=DIR", "the output folder (default: heads/NAME)"),
             ("train.steps=N", "optimiser steps, each of about train.batch_tokens=N tokens"),
             ("train.lr=X", "the peak learning rate"),
             ("train.KEY=VALUE", "draft_vocab_size, longest, held_out, measured, unroll, decay, …"),
             ("answers.max_new_tokens=N", "the maximum length of the target's answers"),
-            ("answers.batch=N", "the batch size of answers on the graph engine"),
+            ("answers.batch=N", "the batch size when generating answers on the graph engine"),
             *ENGINE,
         ]
     )

@@ -27,11 +27,11 @@ def declare(parser: Parser) -> None:
             ("method=NAME", "the method to tune, such as fly or lookup"),
             *TASK,
             ("tune.rule=…", "rules to try: official, vllm, paper"),
-            ("tune.theta=X,…", "gates to try; tune.window=N,… windows, tune.k=N,… draft lengths"),
-            ("tune.lookup=…", "false, true, or both: accelerate the draft model by prompt lookup"),
-            ("tune.confirm=N", "number of loose settings to confirm by real runs (default: 3)"),
-            ("tune.looks=N", "number of analyses at which a confirmation may stop (default: 3)"),
-            ("latency=FILE", "costs of `flybench latency` (default: measure them)"),
+            ("tune.theta=X,…", "thresholds to try; also tune.window=N,… and tune.k=N,…"),
+            ("tune.lookup=…", "false, true, or both: speed up the draft model with prompt lookup"),
+            ("tune.confirm=N", "number of loose settings to confirm with real runs (default: 3)"),
+            ("tune.looks=N", "number of interim analyses, each of which may stop (default: 3)"),
+            ("latency=FILE", "costs from `flybench latency` (default: measure them)"),
             *JUDGE,
             *OUT,
             *ANY,
@@ -39,7 +39,7 @@ def declare(parser: Parser) -> None:
     )
     parser.add_exit_codes(
         [
-            ("0", "a setting is recommended, and no loose one may be better"),
+            ("0", "a setting is recommended, and no loose setting could still beat it"),
             ("1", "some samples failed"),
             ("2", "the command is not valid"),
             ("3", "not resolved: the lossless setting is recommended"),

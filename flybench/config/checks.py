@@ -1,4 +1,4 @@
-"""Shared checks of configuration values, and the conversion of plain data to dataclasses.
+"""Shared checks of configuration values, and conversion of plain data to dataclasses.
 
 Every error is one sentence with the value, the allowed values and, for a typo, the closest match.
 """
@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from flybench.core.errors import FlybenchError
 
-MANY = 1_000_000_000
+MAX_COUNT = 1_000_000_000
 NAME = re.compile(r"\w[\w.+-]{0,79}")
 TYPE_NAMES = {bool: "true or false", int: "a whole number", float: "a number, or inf", str: "text"}
 
@@ -29,10 +29,10 @@ def allow(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 def positive(name: str, value: int) -> None:
-    """Check that `value` is at least 1 and below `MANY`."""
-    if not 1 <= value < MANY:
+    """Check that `value` is at least 1 and below `MAX_COUNT`."""
+    if not 1 <= value < MAX_COUNT:
         raise FlybenchError(
-            f"{name}={value} is not allowed: use a whole number of at least 1, below {MANY:,}."
+            f"{name}={value} is not allowed: use a whole number of at least 1, below {MAX_COUNT:,}."
         )
 
 

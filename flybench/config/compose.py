@@ -2,7 +2,7 @@
 
 `conf/` ships with flybench; `--config-dir DIR` adds a folder with the same layout. Every cell of a
 sweep is composed and checked before the first one runs. Unknown settings and options are rejected
-before Hydra is imported, which takes most of a second.
+before Hydra is imported, because importing it takes most of a second.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _distinct_seeds(configs: list[RunConfig]) -> list[RunConfig]:
     if len(seeds) > 1:
         raise FlybenchError(
             f"seed={','.join(map(str, seeds))} at sampling.temperature=0 would decode the same "
-            "tokens again: add sampling=t1 to sample, or set one seed."
+            "tokens repeatedly: add sampling=t1 to sample, or set a single seed."
         )
     return configs
 
@@ -174,8 +174,8 @@ def _check_effect(request: Request, config: RunConfig) -> None:
             group, _, name = override.key.rpartition(".")
             if group == component.path and name not in declared:
                 raise FlybenchError(
-                    f"{override.key} has no effect on {group}.kind={component.kind}, which has "
-                    f"{', '.join(declared)}: leave it out, or choose another kind."
+                    f"{override.key} has no effect on {group}.kind={component.kind}, which has the "
+                    f"settings {', '.join(declared)}: remove it, or choose another kind."
                 )
 
 
@@ -204,8 +204,8 @@ def check_judge_only(request: Request) -> None:
     for override in request.overrides:
         if override.group != "judge":
             raise FlybenchError(
-                f"{override.key} cannot be set for `flybench score`: give only folders of runs and "
-                "judge settings, as `flybench score --help` shows."
+                f"{override.key} cannot be set for `flybench score`: pass only run folders and "
+                "judge settings, see `flybench score --help`."
             )
 
 

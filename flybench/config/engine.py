@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 class EngineConfig:
     """Settings of the engine.
 
-    `kind` auto is graph on CUDA for the models that it supports, and eager otherwise. `dtype` and
-    `device` auto depend on the machine; a model may override both. `threads` None uses every
-    physical core available to the process. `tp` is the tensor-parallel size of the target.
-    `row_invariant` makes the graph engine's logits bitwise the same for a token scored by itself
-    or in a draft; without it, single tokens use faster kernels.
+    For `kind`, "auto" means graph on CUDA for supported models, and eager otherwise. For `dtype`
+    and `device`, "auto" depends on the machine; a model can override both. `threads=None` uses
+    every physical core available to the process. `tp` is the target's tensor-parallel size.
+    `row_invariant` makes the graph engine batch-invariant: logits are bitwise identical for a
+    token scored alone or in a draft. Without it, single tokens use faster kernels.
     """
 
     kind: str = "auto"

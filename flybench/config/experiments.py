@@ -71,6 +71,6 @@ def _sweeps(name: str, request: Request) -> list[dict[str, Any]]:
     sweeps = read_yaml(known[name]).get("sweeps")
     if not sweeps or not isinstance(sweeps, list) or not all(isinstance(s, dict) for s in sweeps):
         raise FlybenchError(
-            f"{known[name]} has no sweeps: add a list of them, each with key: value lines."
+            f"{known[name]} has no sweeps: add a list of sweeps, each with key: value lines."
         )
     return sweeps

@@ -38,7 +38,7 @@ def files(group: str, config_dir: Path | None = None) -> list[Path]:
     for file in own:
         if file.name in ours and read_yaml(file) != read_yaml(ours[file.name]):
             raise FlybenchError(
-                f"{file} has the name of a built-in {group}: rename it, and select it with "
+                f"{file} has the same name as a built-in {group}: rename it, and select it with "
                 f"{group}=NAME."
             )
     return [*ours.values(), *(file for file in own if file.name not in ours)]

@@ -1,4 +1,4 @@
-"""Settings of the model that judges answers which no rule can score."""
+"""Settings of the judge model, for answers that no rule can score."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from flybench.config.checks import MANY, allow, positive
+from flybench.config.checks import MAX_COUNT, allow, positive
 from flybench.core.errors import FlybenchError
 
 KINDS = ("none", "openai", "local")
 OPENAI = "https://api.openai.com/v1"
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Names of variables are short; a key pasted here by mistake is longer.
-LONGEST_VARIABLE = 40
+MAX_VARIABLE_LENGTH = 40
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class JudgeConfig:
         allow("judge.dtype", self.dtype, ("auto", "fp32", "bf16", "fp16"))
         for name in ("temperature", "input_price", "output_price", "retries"):
             value = getattr(self, name)
-            if value is not None and not 0 <= value < MANY:
+            if value is not None and not 0 <= value < MAX_COUNT:
                 raise FlybenchError(f"judge.{name}={value:g} is not allowed: use 0 or more.")
         if not 0 < self.timeout < math.inf:
             raise FlybenchError(
@@ -83,7 +83,7 @@ class JudgeConfig:
                 "without a password or key, because the key is read from the environment."
             )
         name = self.key_env
-        if name is not None and (len(name) > LONGEST_VARIABLE or not VARIABLE.fullmatch(name)):
+        if name is not None and (len(name) > MAX_VARIABLE_LENGTH or not VARIABLE.fullmatch(name)):
             raise FlybenchError(
                 "judge.key_env is not the name of an environment variable: store the key in one, "
                 "and set key_env to its name, such as OPENAI_API_KEY."

@@ -90,8 +90,8 @@ class MethodConfig:
         grown = top_k + depth * top_k**2
         if self.k > grown:
             raise FlybenchError(
-                f"method.k={self.k} is more than the {grown} nodes that a tree of tree_depth="
-                f"{depth} and tree_top_k={top_k} has: lower method.k, or raise one of these."
+                f"method.k={self.k} exceeds the {grown} nodes of a tree with tree_depth={depth} "
+                f"and tree_top_k={top_k}: lower method.k, or raise one of the others."
             )
         if not all(each.option("trees", False) for each in self.verify.declared):
             raise FlybenchError(
@@ -128,7 +128,7 @@ class MethodConfig:
         if not self.needs_head or self.verify.kind != "fly":
             return None
         return (
-            f"FLy accepts a mismatch only if the next {self.verify['window']} drafted tokens "
-            "match. Chains of an EAGLE-3 head rarely match for that long, so expect few loose "
-            "tokens."
+            f"FLy accepts a mismatch only if the next {self.verify['window']} draft tokens match. "
+            "Chains from an EAGLE-3 head rarely match for that long, so expect few loosely "
+            "accepted tokens."
         )

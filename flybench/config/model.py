@@ -38,7 +38,7 @@ class ModelRef:
             if self.path.startswith("random:"):
                 raise FlybenchError(
                     f"quantize={self.quantize} for {self.path} is not allowed: remove it, because "
-                    "only weights that are read from a file can be quantised."
+                    "only weights loaded from a file can be quantised."
                 )
         allow("a model's dtype", self.dtype, ("auto", "fp32", "bf16", "fp16"))
         if self.skip_layers is not None and not 1 <= self.skip_layers[0] < self.skip_layers[1]:

@@ -1,6 +1,6 @@
 """Checks of the names and types of overrides against the groups' files and the dataclasses.
 
-They need no Hydra, so a typo is reported at once.
+They do not import Hydra, so a typo is reported immediately.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar
 
-from flybench.config.checks import MANY, build, positive
+from flybench.config.checks import MAX_COUNT, build, positive
 from flybench.config.component import ComponentConfig
 from flybench.config.engine import EngineConfig, SamplingConfig
 from flybench.config.judge import JudgeConfig
@@ -68,9 +68,9 @@ class RunConfig:
         if self.limit is not None:
             positive("limit", self.limit)
         for name, value in (("offset", self.offset), ("warmup", self.warmup)):
-            if not 0 <= value < MANY:
+            if not 0 <= value < MAX_COUNT:
                 raise FlybenchError(
-                    f"{name}={value} is not allowed: use 0 or more, below {MANY:,}."
+                    f"{name}={value} is not allowed: use 0 or more, below {MAX_COUNT:,}."
                 )
         if not 0 < self.retention_margin < 1:
             raise FlybenchError(
@@ -114,8 +114,8 @@ class RunConfig:
         wanted = name and self.method.verify[name] == value and self.method.needs_draft_model
         if wanted and self.method.draft["draw"] != "greedy":
             raise FlybenchError(
-                f"method.verify.{name}={value} compares the target's samples with a greedy draft: "
-                "add method.draft.draw=greedy."
+                f"method.verify.{name}={value} requires a greedy draft, because it compares draft "
+                "tokens with the target's samples: add method.draft.draw=greedy."
             )
 
     @classmethod

@@ -29,7 +29,7 @@ def split(overrides: list[str], multirun: bool) -> list[list[str]]:
     if multirun:
         (found,) = BasicSweeper.split_arguments(parsed, max_batch_size=None)
         if not found:
-            raise FlybenchError("the sweep has no combinations to run: check its ranges.")
+            raise FlybenchError("the sweep is empty, so there is nothing to run: check its ranges.")
         combinations: list[list[str]] = found
         return combinations
     if swept := [str(each.input_line) for each in parsed if each.is_sweep_override()]:

@@ -1,4 +1,4 @@
-"""Files that a kill never leaves half-written, and plain data as JSON holds it."""
+"""Atomic file writes, and conversion of plain data to JSON types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """Write a file atomically: the block fills a temporary file, which then replaces `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
@@ -24,7 +24,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def write_atomically(path: Path, text: str) -> None:
     """Replace a text file in one step; lone surrogates are escaped, since UTF-8 has none."""
-    with replacing(path) as partial:
+    with atomic_write(path) as partial:
         partial.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 

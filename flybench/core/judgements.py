@@ -1,4 +1,4 @@
-"""Verdicts of a judging model on answers."""
+"""Verdicts of a judge model on answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AGREEMENT = "orders agree"
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """One call of a judging model, and its verdict.
+    """One call to a judge model, and its verdict.
 
     `key` is a hash of everything that the verdict depends on. The verdict of kind `single` is the
     grade, 1 to 10, of a `turn` (1-based); of kind `pair` it is A, B or tie, in one of two orders.

@@ -1,4 +1,4 @@
-"""Loading of a class from its file, which is a module of flybench or a user's file."""
+"""Load a class from a file: a flybench module or a user's file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import flybench
 
 
 def load_class(file: Path, name: str) -> Any:
-    """Return the class `name` of `file`, importing the file unless that was done before."""
+    """Return the class `name` of `file`, importing the file if it is not already imported."""
     root = Path(flybench.__file__).parent
     if file.is_relative_to(root):
         inside = file.relative_to(root.parent).with_suffix("")

@@ -1,7 +1,7 @@
 """EAGLE-3 drafts from the target's hidden states: a chain, or a tree of likely continuations.
 
 Source: EAGLE-3 (arXiv 2503.01840) and its code (SafeAILab/EAGLE). After each round, the head reads
-the target's hidden states of the accepted tokens, which replace its own predictions of them. The
+the target's hidden states at the accepted tokens, which replace its own predicted features. The
 same pass predicts the first drafted token. A draft is deterministic at any temperature.
 """
 
@@ -132,10 +132,10 @@ class Eagle3Drafter:
     def _chain(
         self, features: Tensor, scored: Tensor, end: Tensor, live: int
     ) -> tuple[Tensor, ...]:
-        tokens = [self._model.guess(scored)]
+        tokens = [self._model.predict(scored)]
         for step in range(self.setup.k - 1):
             features, scored = self._model.read(tokens[-1], features, end + step, live)
-            tokens.append(self._model.guess(scored))
+            tokens.append(self._model.predict(scored))
         drafted = torch.cat(tokens)
         return drafted, Draft.chain(drafted).parents
 

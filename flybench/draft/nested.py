@@ -1,8 +1,8 @@
 """A draft model accelerated by prompt lookup (FLy's multi-level acceleration).
 
 The draft model reads looked-up tokens in one pass and chooses its own token at every position.
-Looked-up tokens are accepted as long as they equal these choices. The draft is therefore the one
-that the draft model would produce without lookup, greedy or sampled, in fewer passes.
+Looked-up tokens are accepted as long as they equal these choices. The draft is therefore the same
+as without lookup, greedy or sampled, but takes fewer passes of the draft model.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Interface of an engine: a causal model with its cache, and the target built on one.
 
-Drafters use a `CachedModel`, the decode loop a `Target`. The cache of a target always has the
-committed tokens without the last one, which is the root of the next draft.
+Drafters use a `CachedModel`, the decode loop a `Target`. The cache of a target always contains
+the committed tokens except the last one, which is the root of the next draft.
 """
 
 from __future__ import annotations

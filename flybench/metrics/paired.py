@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from flybench.config.checks import MANY
+from flybench.config.checks import MAX_COUNT
 from flybench.metrics.stats import (
     Interval,
     Pairs,
@@ -51,7 +51,7 @@ class Estimate(NamedTuple):
     def needed(self, bar: float) -> int:
         """Return the number of samples at which the interval would exclude `bar`, at this point."""
         if self.point is None or self.interval is None:
-            return MANY
+            return MAX_COUNT
         return samples_to_exclude(self.n, self.point, self.interval, bar, level=self.level)
 
     def text(self, unit: str = "") -> str:

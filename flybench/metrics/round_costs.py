@@ -1,4 +1,4 @@
-"""Cost of a round in target steps, bandwidth utilisation of a step, and energy per token.
+"""Cost of a round in target steps, bandwidth utilisation per step, and energy per token.
 
 A step is one forward pass of the target over one token and takes t1 seconds. A round takes
 γ·c + v + o steps with a method and 1 + o_ar steps with AR. The speed-up is therefore

@@ -1,4 +1,4 @@
-"""Pooled metrics of runs that differ only in their seed, with variance by seed and by sample.
+"""Pooled metrics of runs that differ only in seed, with between-seed and between-sample variance.
 
 At temperature > 0 a metric varies for two reasons: the choice of samples and the sampled tokens.
 S seeds on the same n samples separate the two. A metric is a function of sums over samples; the

@@ -3,7 +3,7 @@
 Intervals are 95 % bootstraps over samples. A different `level` corrects for several intervals that
 must hold at once.
 
-A resampled sample brings all of its columns, which keeps AR and the method paired. Accuracies
+Samples are resampled as whole rows, which keeps AR and the method paired. Accuracies
 include one pseudo-success and one pseudo-failure (Agresti and Coull; Agresti and Min for pairs).
 Without them, n right answers out of n, or zero discordant pairs, would claim certainty.
 """
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, stdtrit
 
-from flybench.config.checks import MANY
+from flybench.config.checks import MAX_COUNT
 from flybench.metrics.suppression import LEVEL, POWER, RESAMPLES, SEED
 
 Floats = NDArray[np.float64]
@@ -224,7 +224,7 @@ def samples_needed(pairs: Pairs, margin: float, power: float, level: float = LEV
         spread = (count * square + kept**2 + 1) / (count + 2) - whole**2
         return (count + 2) * whole**2 >= reach**2 * spread
 
-    return bisect_left(range(MANY), True, key=resolves)
+    return bisect_left(range(MAX_COUNT), True, key=resolves)
 
 
 def samples_to_exclude(
@@ -236,9 +236,9 @@ def samples_to_exclude(
     where the standard error decreases as 1 / √n.
     """
     if min(point, interval.low) <= 0 or point == bar:
-        return MANY
+        return MAX_COUNT
     normal = NormalDist()
     half = normal.inv_cdf((1 + level) / 2)
     error = log(interval.high / interval.low) / (2 * half)
     needed = n * ((half + normal.inv_cdf(power)) * error / log(point / bar)) ** 2
-    return MANY if isinf(needed) else max(ceil(needed), n + 1)
+    return MAX_COUNT if isinf(needed) else max(ceil(needed), n + 1)

@@ -1,7 +1,7 @@
 """One row of metrics per method, written to `summary.json` and computed only from a run's files.
 
 Names and formulas are defined in `flybench/metrics/glossary`. An undefined metric is None, never 0;
-`too_few` names the metrics that were suppressed for a tiny count.
+`too_few` names the metrics that were suppressed because their count was too small.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Minimum counts, levels and resamples of all statistics, and suppression of tiny ratios.
 
 Ratios over tiny counts are suppressed and listed in the row's `too_few`. Below a count of five, a
-single event moves a ratio by a fifth of its range or more. Shares of samples are kept, since they
-are read with the number of samples. Speed-ups are kept, since they divide tokens and seconds; only
-a speed-up over one sample, which has no interval, is suppressed.
+single event moves a ratio by a fifth of its range or more. Shares of samples are kept, because
+they are reported with the number of samples. Speed-ups are kept, because they are ratios of tokens
+and seconds; only a single-sample speed-up, which has no interval, is suppressed.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class RunFolder:
         folder = cls(path)
         if not folder.config_file.is_file():
             raise FlybenchError(
-                f"{path} is not a run's folder (it has no config.yaml): give one that "
+                f"{path} is not a run folder (it has no config.yaml): pass one that "
                 "`flybench run` printed, such as results/NAME."
             )
         return folder
@@ -73,7 +73,7 @@ class RunFolder:
             if not found or not path.exists():
                 cls.existing(path)
             if not cls(path).config_file.is_file():
-                log.warning("%s is not a run's folder and is skipped.", path)
+                log.warning("Skipping %s, which is not a run folder.", path)
         return found
 
     @property
@@ -112,8 +112,8 @@ class RunFolder:
             lock.acquire()
         except Timeout as error:
             raise FlybenchError(
-                f"another process is working in {self.path}: wait for it, or set out= to "
-                "another folder."
+                f"another process is using {self.path}: wait for it to finish, or set out= "
+                "to another folder."
             ) from error
         try:
             yield
@@ -133,7 +133,7 @@ class RunFolder:
             stream.truncate(end)
         return True
 
-    def set_aside(self) -> None:
+    def archive(self) -> None:
         """Move records, scores and traces into `replaced-N/`, so the next run starts anew."""
         number = len(list(self.path.glob("replaced-*"))) + 1
         aside = self.path / f"replaced-{number}"
@@ -200,8 +200,8 @@ class RunFolder:
             return json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise FlybenchError(
-                f"{path} is damaged ({error}): remove it, and the next `flybench run` with the "
-                "same settings writes it again."
+                f"{path} is damaged ({error}): delete it and rerun `flybench run` with the same "
+                "settings to rewrite it."
             ) from error
 
     def provenance(self) -> dict[str, Any]:
@@ -213,8 +213,8 @@ class RunFolder:
         known = self.read_json("provenance.json")
         if not isinstance(known, dict) or PROVENANCE - set(known):
             raise FlybenchError(
-                f"{self.path / 'provenance.json'} is missing or incomplete: repeat `flybench run` "
-                "with the same settings, which writes it again and decodes nothing twice."
+                f"{self.path / 'provenance.json'} is missing or incomplete: rerun `flybench run` "
+                "with the same settings to rewrite it; finished samples are not decoded again."
             )
         return known
 

@@ -1,7 +1,7 @@
 """The text and the outcome of each token of an answer.
 
 `pieces.json` in a run's folder has the text of every token id in its answers. It is written at the
-end of a run and needs only the tokenizer. Repeating the `flybench run` adds it to an older run.
+end of a run and needs only the tokenizer. Rerunning `flybench run` adds it to an older run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Traces of a run's records: one `traces/NAME.parquet` for each, written before the record.
 
-The name is a hash of the record's content, so a file of an answer that was decoded again is never
-read. The three probabilities are for studies of acceptance. Replays do not use them.
+The name is a hash of the record's content, so traces of a superseded answer are never read. The
+three probabilities are recorded for studying acceptance; replays do not use them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pandas as pd
 
 from flybench.config import digest
 from flybench.core.errors import FlybenchError
-from flybench.core.files import replacing
+from flybench.core.files import atomic_write
 from flybench.core.samples import Record, RowTrace
 from flybench.records.folder import RunFolder
 
@@ -51,7 +51,7 @@ def write_traces(folder: RunFolder, record: Record) -> None:
     if record.error is not None:
         return
     file = trace_file(folder, record)
-    with replacing(file) as partial:
+    with atomic_write(file) as partial:
         trace_frame(record).to_parquet(partial, engine="pyarrow", compression="zstd", index=False)
 
 
@@ -86,8 +86,8 @@ def read_traces(folder: RunFolder, record: Record) -> pd.DataFrame:
     file = trace_file(folder, record)
     if not file.is_file():
         raise FlybenchError(
-            f"{folder.path} has no traces of sample {record.sample_id}: repeat its `flybench run` "
-            "with record.traces=true, which decodes samples without traces again."
+            f"{folder.path} has no traces for sample {record.sample_id}: rerun its `flybench run` "
+            "with record.traces=true to decode the samples that lack traces."
         )
     try:
         frame = pd.read_parquet(file, engine="pyarrow")
@@ -105,6 +105,6 @@ def _rows(record: Record) -> int:
 
 def _damaged(file: Path) -> FlybenchError:
     return FlybenchError(
-        f"{file} is damaged: remove it, and the same `flybench run` with record.traces=true makes "
-        "it again."
+        f"{file} is damaged: delete it and rerun `flybench run` with record.traces=true to "
+        "regenerate it."
     )

@@ -25,7 +25,7 @@ def write_report(runs: Sequence[RunFolder], out: Path) -> Path:
         FlybenchError: `runs` is empty, or a file of a run cannot be read.
     """
     if not runs:
-        raise FlybenchError("No run to report: pass at least one folder of results/.")
+        raise FlybenchError("No runs to report: pass at least one run folder from results/.")
     from flybench.report import layout
     from flybench.report.page import page
     from flybench.report.run import load

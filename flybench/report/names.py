@@ -1,4 +1,4 @@
-"""Names of arms: the method, plus the settings that distinguish it within its task and model."""
+"""Names of arms (method results): the method, plus the settings that distinguish it."""
 
 from __future__ import annotations
 

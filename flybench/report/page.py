@@ -23,7 +23,7 @@ from flybench.report.tables import (
 )
 from flybench.report.tables.table import Table
 
-NO_GPU = "No GPU readings were recorded: only NVIDIA GPUs report them, and older records lack them."
+NO_GPU = "No GPU telemetry was recorded: only NVIDIA GPUs provide it, and older records lack it."
 
 
 class Answer(NamedTuple):

@@ -81,7 +81,7 @@ def _machine(hub: bool) -> Iterator[Finding]:
 
 def _sandbox() -> Iterator[Finding]:
     for guard, active in sandbox.guards().items():
-        remedy = "" if active else "run on Linux 5.13 or later with util-linux's unshare allowed"
+        remedy = "" if active else "use Linux 5.13 or later, with unshare (util-linux) permitted"
         yield Finding(guard, "active" if active else "not active", remedy)
 
 

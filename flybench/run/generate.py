@@ -54,7 +54,7 @@ def generate_sample(
 def generate_turns(
     setup: ModelSetup, prompt: Prompt, decoder: Decoder, salt: str = ""
 ) -> list[Generation]:
-    """Decode every turn of a sample; a later turn reads the method's own earlier answers."""
+    """Decode every turn of a sample; later turns are conditioned on the method's own answers."""
     stop = StopRule(setup.target.eos_ids, prompt.max_new_tokens, prompt.stop, setup.chat.detokenize)
     messages = list(prompt.messages)
     answers: list[Generation] = []

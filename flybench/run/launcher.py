@@ -1,4 +1,4 @@
-"""Run cells in this process, or in other processes and on other machines by Hydra's launchers.
+"""Run cells in this process, or in other processes or on other machines with Hydra's launchers.
 
     flybench run -m hydra/launcher=joblib task=gsm8k,humaneval method=spd,fly
 
@@ -74,7 +74,7 @@ def launcher_of(request: Request) -> str | None:
         return None
     if not chosen:
         raise FlybenchError(
-            f"{own[0].key} has no effect without a launcher of Hydra: add {LAUNCHER}=NAME, or "
+            f"{own[0].key} has no effect without a Hydra launcher: add {LAUNCHER}=NAME, or "
             "remove it."
         )
     if not request.multirun:

@@ -1,4 +1,4 @@
-"""Plan a run before a weight is loaded: data, prompts, limits, and the run's folder."""
+"""Plan a run before any weights are loaded: data, prompts, limits, and the run's folder."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Plan(ModelSetup):
         """Return True if two runs differ only in their method and can share AR's answers."""
         same = replace(self.config, method=AR) == replace(other.config, method=AR)
         own, others = self.weights, other.weights
-        return same and (own.cover(others) or others.cover(own))
+        return same and (own.includes(others) or others.includes(own))
 
 
 def make_plan(config: RunConfig, describe: DescribePair = describe_pair) -> Plan:
@@ -74,7 +74,7 @@ def make_plan(config: RunConfig, describe: DescribePair = describe_pair) -> Plan
     prompts = _prompts(task, config)
     if not prompts:
         raise FlybenchError(
-            f"offset={config.offset} leaves no sample of task {config.task.name}, which has "
+            f"offset={config.offset} leaves no samples of task {config.task.name}, which has "
             f"{len(task.prompts())}: use a smaller offset, or check that its data are not empty."
         )
     identity = config.identity() | {

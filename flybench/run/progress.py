@@ -1,4 +1,4 @@
-"""Progress of a sweep in answers: a bar on a terminal, otherwise a line every 30 s.
+"""Progress of a sweep in answers: a progress bar on a terminal, or else one line every 30 s.
 
 An answer is one sample decoded with one method; shared answers, such as AR's, count once.
 """

@@ -80,8 +80,8 @@ def check_code(plan: Plan) -> None:
         names = " and ".join(f"method.{name}.kind={kinds[name]}" for name in changed)
         raise FlybenchError(
             f"the code of {names} has changed since {plan.folder.path} was decoded: add fresh=true "
-            "to decode all its samples again (older records are kept separately), or set out= to "
-            "another folder."
+            "to decode all samples again (older records are moved aside), or set out= to another "
+            "folder."
         )
 
 
@@ -98,8 +98,8 @@ def busy_warnings(device: torch.device) -> list[str]:
     if device.type != "cpu" or busy <= BUSY:
         return []
     return [
-        f"Other programs used {busy:.0%} of this machine's CPU when the run started: its timings "
-        "are not reliable."
+        f"Other programs used {busy:.0%} of this machine's CPU when the run started: timings are "
+        "unreliable."
     ]
 
 

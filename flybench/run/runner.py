@@ -1,6 +1,6 @@
-"""Decode a task with AR and methods, one sample after another, on the same warm models.
+"""Decode a task with AR and other methods, one sample after another, on the same warm models.
 
-For every sample AR and the methods run back to back, in alternating order, each from a cold state.
+For every sample, AR and the methods run back to back, in alternating order, each with empty caches.
 Finished answers are on disk; `pending` finds the others.
 """
 

@@ -42,12 +42,12 @@ class Session:
             "draft": None if draft is None else asdict(draft),
         }
         if plan.engine.kind == "graph" and plan.device.type == "cuda" and not rank():
-            log.info("Compiling and capturing graphs; this takes up to a minute, less if cached.")
+            log.info("Compiling and capturing CUDA graphs; takes up to a minute, less if cached.")
         return cls(plan.weights, max_length, pair, costs)
 
-    def serves(self, weights: Weights, length: int) -> bool:
+    def can_run(self, weights: Weights, length: int) -> bool:
         """Return True if these weights are loaded, for texts of up to `length` tokens."""
-        return self.weights.cover(weights) and length <= self.max_length
+        return self.weights.includes(weights) and length <= self.max_length
 
     def decoder(self, method: MethodConfig, sampling: Sampling, traces: bool = False) -> Decoder:
         """Return the decoder of a method; the repeat of AR uses the same one as AR."""

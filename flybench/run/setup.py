@@ -11,7 +11,7 @@ from flybench.config import EngineConfig, MethodConfig, RunConfig, digest
 from flybench.core.errors import FlybenchError
 from flybench.core.samples import Prompt
 from flybench.engine.eagle3.checkpoint import HeadSource, find_head
-from flybench.engine.graph.model import WIDEST
+from flybench.engine.graph.model import MAX_PASS_TOKENS
 from flybench.engine.loading.description import DescribePair, ModelInfo, describe_pair
 from flybench.engine.loading.placement import choose_engine, resolve_device, resolve_dtype
 from flybench.tasks.chat import Chat
@@ -26,7 +26,7 @@ class Weights(NamedTuple):
     target: str
     drafter: str | None
 
-    def cover(self, others: Weights) -> bool:
+    def includes(self, others: Weights) -> bool:
         """Return True if a plan that needs `others` can run on these."""
         return self.target == others.target and others.drafter in (self.drafter, None)
 
@@ -88,9 +88,9 @@ class ModelSetup:
         for role, info in (("target", self.target), ("draft", self.draft)):
             if info is not None and needed > info.context_limit:
                 raise FlybenchError(
-                    f"sample {prompt.sample_id} needs {needed} positions ({prompt_tokens} of "
-                    f"prompt, {prompt.max_new_tokens} of answer, {self.config.method.k} of draft) "
-                    f"and the context of the {role} has {info.context_limit}: lower "
+                    f"sample {prompt.sample_id} needs {needed} tokens (prompt {prompt_tokens}, "
+                    f"answer {prompt.max_new_tokens}, draft {self.config.method.k}), but the "
+                    f"context length of the {role} is {info.context_limit}: lower "
                     "task.max_new_tokens (max_gen_toks in lm-eval) or method.k, or choose a model "
                     "with a longer context."
                 )
@@ -124,10 +124,10 @@ def check_width(engine: EngineConfig, method: MethodConfig) -> None:
         FlybenchError: they are too wide.
     """
     looked_up = method.draft.get("lookup_tokens", 0)
-    if engine.kind == "graph" and max(method.k + 1, looked_up + 2) > WIDEST:
+    if engine.kind == "graph" and max(method.k + 1, looked_up + 2) > MAX_PASS_TOKENS:
         raise FlybenchError(
-            f"method.k={method.k} with method.draft.lookup_tokens={looked_up} is "
-            f"too wide for engine=graph, which reads at most {WIDEST} tokens per pass: lower the "
+            f"method.k={method.k} with method.draft.lookup_tokens={looked_up} needs passes too "
+            f"wide for engine=graph, which supports {MAX_PASS_TOKENS} tokens per pass: lower the "
             "larger one, or use engine=eager."
         )
 
@@ -143,8 +143,8 @@ def check_devices(config: RunConfig) -> torch.device:
     name = config.engine.device if wanted in ("auto", "balanced") else wanted
     if config.model.gpus > gpus and name == "auto":
         raise FlybenchError(
-            f"model {config.model.name} needs {config.model.gpus} GPU(s) of 80 GB and this machine "
-            f"has {gpus}: choose a smaller model (`flybench list models`), or set "
+            f"model {config.model.name} needs {config.model.gpus} GPU(s) with 80 GB each, but this "
+            f"machine has {gpus}: choose a smaller model (`flybench list models`), or set "
             "engine.device=cpu to load it anyway."
         )
     if config.model.draft is not None and config.model.draft.device != "auto":

@@ -1,8 +1,8 @@
 """Execution of all cells of `flybench run` in one process.
 
-Cells that differ only in their method are decoded together, with one pass of AR for all. The first
-of these cells decodes for all, and the others read their answers from disk. A pair of models stays
-loaded as long as the next cells need it.
+Cells that differ only in their method are decoded together and share one AR run. The first of
+these cells decodes for all, and the others read their answers from disk. A model pair stays loaded
+as long as the next cells need it.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Sweep:
         self._on_finished(plan, rows)
         failed = sum(row.n_error for row in rows)
         if failed:
-            log.warning("%d sample(s) failed; the same command retries them.", failed)
+            log.warning("%d sample(s) failed; rerun the command to retry them.", failed)
         return 1 if failed or judge_failures(rows) else 0
 
     def _index(self, config: RunConfig) -> int:
@@ -134,7 +134,7 @@ class Sweep:
             cells = {} if number in self._decoded else {number: plan, **self._others(number, held)}
             for each in cells.values():
                 if each.config.fresh:
-                    each.folder.set_aside()
+                    each.folder.archive()
                 else:
                     check_code(each)
             todo = pending(list(cells.values())) if cells else []
@@ -147,7 +147,7 @@ class Sweep:
         numbers, todo = from_leader((list(cells), todo))
         if len(cells) > 1 and todo:
             names = ", ".join(each.folder.path.name for each in cells.values())
-            log.info("Decoding together, with one pass of AR: %s.", names)
+            log.info("Decoding together, sharing one AR run: %s.", names)
         self._decode(list(cells.values()), todo)
         self._decoded |= set(numbers)
 
@@ -191,9 +191,9 @@ class Sweep:
         plan = max(plans, key=lambda each: each.weights.drafter is not None)
         wanted = plan.weights
         needed = max(each.max_length for each in plans)
-        if self._session is None or not self._session.serves(wanted, needed):
+        if self._session is None or not self._session.can_run(wanted, needed):
             self._unload()
-            same = [p for p in self._plans if isinstance(p, Plan) and wanted.cover(p.weights)]
+            same = [p for p in self._plans if isinstance(p, Plan) and wanted.includes(p.weights)]
             self._session = Session.of(plan, max(each.max_length for each in same))
         return self._session
 

@@ -1,1 +1,1 @@
-"""The sandbox for programs written by models."""
+"""The sandbox for model-generated code."""

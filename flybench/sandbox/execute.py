@@ -5,9 +5,9 @@ an unprivileged user (`unshare` and `setpriv` of util-linux), Landlock for files
 `setrlimit`. `guards()` reports the active ones.
 
 It does not protect against kernel bugs, AF_VSOCK sockets, the sum of memory over processes (the
-limit is per process), or a program that searches its own interpreter for the sentinel to forge a
-pass. Without root, a program may also change modes and times of your files on mounts other than
-`/`.
+limit is per process), or a program that fakes a pass by searching its own interpreter for
+the sentinel. Without root, a program may also change the modes and times of your files on mounts
+other than `/`.
 
 Example:
 
@@ -200,7 +200,7 @@ def _attempt(program: str, limits: Limits, layers: frozenset[str]) -> ProgramRes
     reason, note = _judge(marks, status, cpu_s >= 0.9 * limits.cpu_s, seconds >= limits.wall_s)
     detail = (printed + note)[-limits.output_bytes :]
     if reason is None and (limits != DEFAULT_LIMITS or status in NO_INTERPRETER):
-        raise FlybenchError(f"the sandbox did not start ({detail}): raise the limits.")
+        raise FlybenchError(f"the sandbox did not start ({detail}): raise its limits.")
     # The interpreter and the limits are known to work, so the program itself erased its report.
     reason = reason or "killed"
     return ProgramResult(reason == "passed", reason, detail, seconds)

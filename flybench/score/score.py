@@ -1,7 +1,7 @@
 """Score the records of a run and write `scores.jsonl`.
 
-The task's own rule scores the answers, or a judge model if the task has no rule. The models that
-decoded are not needed. Scoring can be repeated and never changes a record.
+The task's own rule scores the answers, or a judge model if the task has no rule. The decoding
+models are not needed. Scoring can be repeated and never changes a record.
 """
 
 from __future__ import annotations

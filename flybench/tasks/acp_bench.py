@@ -1,7 +1,7 @@
-"""ACPBench's progression: the facts that an action makes true, and those that it makes false.
+"""ACPBench's progression task: which facts an action makes true, and which it makes false.
 
-Prompts and few-shots are those of lm-eval's `acp_prog_gen`. Its scorer needs parsers and planners
-that conflict with Hydra, and for this task it only compares two sets of facts, which is done here.
+Prompts and few-shot examples are those of lm-eval's `acp_prog_gen`. Its scorer needs parsers and
+planners that conflict with Hydra. For this task it only compares two sets of facts, as done here.
 An answer is correct if both sets are equal.
 """
 

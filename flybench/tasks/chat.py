@@ -47,7 +47,7 @@ class Chat:
                     tokenize=False,
                 )
             )
-        except Exception as error:  # a template is a program, and may raise anything
+        except Exception as error:  # a template is code and may raise anything
             raise FlybenchError(
                 f"The chat template fails ({type(error).__name__}: {error}): correct it, or set "
                 "task.chat_template=none."

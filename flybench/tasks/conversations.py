@@ -2,8 +2,8 @@
 
 MT-Bench: 80 questions of two turns, from `task.path=` (question.jsonl) or the hub. Spec-Bench: 480
 questions of six subtasks, of which MT-Bench is one, only from `task.path=`. No rule can score such
-answers: a model judges them (`flybench/score/judge`), or else accuracy stays empty and the report
-says so.
+answers: either a judge model grades them (`flybench/score/judge`), or accuracy is left undefined
+and the report says so.
 """
 
 from __future__ import annotations

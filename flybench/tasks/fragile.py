@@ -1,6 +1,6 @@
-"""Questions with answers that a single wrong token makes incorrect, to test loose rules.
+"""Questions whose answers become incorrect if a single token is wrong, to test loose rules.
 
-240 items in eight groups, generated from their number and scored exactly: numbers that differ in
+240 items in eight groups, generated from their index and scored exactly: numbers that differ in
 one digit, negations, units, similar names, strings and identifiers to copy, JSON that must parse,
 and sums in which an early error propagates. None needs knowledge beyond the question, so small
 models can solve them.
@@ -22,7 +22,7 @@ from flybench.core.samples import Prompt, Record, Score
 from flybench.tasks.base import Judged, RowTask, row_of
 from flybench.tasks.extract.answers import as_number, last_number, last_number_text
 
-EACH = 30  # items of a group
+ITEMS_PER_GROUP = 30  # items of a group
 COLOURS = ("red", "blue", "green", "white", "black", "yellow", "orange", "purple")
 ALIKE = (
     ("Claire Reed", "Clare Read", "Clair Reid"),
@@ -185,7 +185,7 @@ class FragileTask(RowTask):
         self._config = config
         self._rows: dict[str, dict[str, Any]] = {
             f"{group}-{number:02}": make(random.Random(f"{group} {number}"))._asdict()
-            for number in range(EACH)
+            for number in range(ITEMS_PER_GROUP)
             for group, make in GROUPS.items()
         }
 

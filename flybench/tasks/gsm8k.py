@@ -1,7 +1,7 @@
-"""GSM8K as lm-eval defines it: its prompts, few-shots, stop strings, filters and metric.
+"""GSM8K as lm-eval defines it: prompts, few-shot examples, stop strings, filters and metric.
 
 Three rules score every answer: lm-eval's `strict` and `flexible` filters with its exact match, and
-`numeric`, the last number before any invented next question, compared as a number. `task.metric`
+`numeric`, the last number before any hallucinated question, compared numerically. `task.metric`
 selects the accuracy.
 """
 

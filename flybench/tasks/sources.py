@@ -1,4 +1,4 @@
-"""Sources of a task's data: a folder of the user, an installed package, or the hub.
+"""Sources of a task's data: a user's folder, an installed package, or the hub.
 
 `flybench doctor` asks `reachable` for each task; the constructors of tasks call `read_*`.
 """

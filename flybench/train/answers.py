@@ -1,6 +1,6 @@
-"""The target's own answers to many prompts, generated in large batches, as data for drafters.
+"""The target's own answers to many prompts, generated in large batches, as training data.
 
-Prompts of one length share a batch without padding, and a step is one captured graph.
+Prompts of equal length share a batch without padding, and a step is one captured CUDA graph.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from flybench.engine.graph.capture import capture
 from flybench.engine.graph.forward import StaticForward
 from flybench.sampling import Sampling
 
-PIECE = 32  # tokens of a prompt that are read in one pass
-PATIENCE = 16  # steps between two looks at whether all answers have ended
+PREFILL_CHUNK = 32  # prompt tokens per prefill chunk
+EOS_CHECK_INTERVAL = 16  # steps between checks for whether all answers have ended
 
 
-class BatchAnswerer:
+class BatchGenerator:
     """Generates answers to batches of `batch` prompts of one length; rewires `model` in place."""
 
     def __init__(
@@ -36,10 +36,10 @@ class BatchAnswerer:
         self._device, self._batch, self._sampling = model.device, batch, sampling
         self._forward = StaticForward(model, vocab_size, longest, batch)
         self._base = torch.zeros(1, dtype=torch.long, device=model.device)
-        self._ids = torch.zeros(batch, PIECE, dtype=torch.long, device=model.device)
+        self._ids = torch.zeros(batch, PREFILL_CHUNK, dtype=torch.long, device=model.device)
         self._noise = sampling.noise((batch, vocab_size), model.device, None)
         self._generator = torch.Generator(model.device).manual_seed(seed)
-        self._read = capture(partial(self._pass, PIECE), model.device)
+        self._read = capture(partial(self._pass, PREFILL_CHUNK), model.device)
         self._step = capture(partial(self._pass, 1), model.device)
 
     def answer(
@@ -49,8 +49,8 @@ class BatchAnswerer:
         inclusive."""
         filled = [*prompts, *[prompts[0]] * (self._batch - len(prompts))]
         text = torch.tensor(filled, device=self._device)
-        for first in range(0, text.shape[1] - 1, PIECE):
-            piece = text[:, first : min(first + PIECE, text.shape[1] - 1)]
+        for first in range(0, text.shape[1] - 1, PREFILL_CHUNK):
+            piece = text[:, first : min(first + PREFILL_CHUNK, text.shape[1] - 1)]
             self._base.fill_(first)
             self._ids[:, : piece.shape[1]] = piece
             self._read()
@@ -67,7 +67,7 @@ class BatchAnswerer:
             over |= torch.isin(chosen, stops)
             self._ids[:, 0] = chosen
             self._base += 1
-            if step % PATIENCE == PATIENCE - 1 and bool(over.all()):
+            if step % EOS_CHECK_INTERVAL == EOS_CHECK_INTERVAL - 1 and bool(over.all()):
                 break
         rows = torch.stack(found, 1)[: len(prompts)].tolist()
         return [_until(row, set(ends)) for row in rows]
@@ -79,7 +79,7 @@ class BatchAnswerer:
 
 
 def answer_all(
-    answerer: BatchAnswerer,
+    answerer: BatchGenerator,
     prompts: Sequence[Sequence[int]],
     ends: Sequence[int],
     most: int,

@@ -47,11 +47,11 @@ def read_corpus(path: Path) -> list[Sample]:
         found = [Sample(**json.loads(line)) for line in lines]
     except (OSError, ValueError, TypeError) as error:
         raise FlybenchError(
-            f"{path} is not a corpus of answers ({type(error).__name__}): let the target "
-            "answer its prompts again."
+            f"{path} is not a corpus of answers ({type(error).__name__}): regenerate the "
+            "answers with the target."
         ) from error
     if not found:
-        raise FlybenchError(f"{path} is empty: let the target answer some prompts.")
+        raise FlybenchError(f"{path} is empty: generate answers with the target first.")
     return found
 
 

@@ -1,8 +1,8 @@
 """Training of a small draft model on the target's answers and its distributions.
 
-Source: DistillSpec (arXiv 2310.08461): the closer the draft's distribution is to the target's on
-texts of the target, the more tokens are accepted. The draft starts as some of the target's own
-layers, keeps its embeddings and output layer, and learns the rest.
+Source: DistillSpec (arXiv 2310.08461): the closer the draft model's distribution is to the target's
+on target-generated text, the more tokens are accepted. The draft model is initialised from some of
+the target's layers; embeddings and LM head are shared and frozen, and the rest is trained.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from flybench.train.losses import soft_loss, teacher_forward
 from flybench.train.optimise import StepMetrics
 
 
-def student_of(target: PreTrainedModel, layers: Sequence[int]) -> PreTrainedModel:
+def make_student(target: PreTrainedModel, layers: Sequence[int]) -> PreTrainedModel:
     """Return a model with trainable fp32 copies of these `layers` of the target and of its last
     norm; the other modules are shared with the target and frozen."""
     student = with_layers(target, layers)

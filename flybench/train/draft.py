@@ -19,7 +19,7 @@ from flybench.engine.drafters.vocabulary_trim import trim_output
 from flybench.engine.eager.model import EagerModel, EagerTarget
 from flybench.sampling import Sampling
 from flybench.train.corpus import Sample
-from flybench.train.distill import DraftLoss, student_of
+from flybench.train.distill import DraftLoss, make_student
 from flybench.train.settings import TrainingSettings
 from flybench.train.training_set import TrainingSet
 
@@ -59,7 +59,7 @@ def train_draft(
     training_set = TrainingSet.of(corpus, target, settings)
     target.requires_grad_(False)
     torch.manual_seed(settings.seed)
-    student = student_of(target, [layer % total for layer in settings.layers])
+    student = make_student(target, [layer % total for layer in settings.layers])
     loss = DraftLoss(student, target, training_set.vocabulary.ids.to(target.device))
     training_set.train_module(student, loss, folder, name)
     save_layers(student, training_set.vocabulary.by_frequency, folder, name)

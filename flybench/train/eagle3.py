@@ -1,6 +1,6 @@
 """Training of an EAGLE-3 head, unrolled over its own features (training-time test).
 
-Source: EAGLE-3 (arXiv 2503.01840), section 3.2, and its `traineagle3`. At step j column t takes the
+Source: EAGLE-3 (arXiv 2503.01840), section 3.2, and its `traineagle3`. At step j, column t takes
 token t + 1 + j and the feature of step j − 1, and predicts token t + 2 + j. It attends to the
 columns of step 0 up to t, whose features are the target's, and to its own column of later steps, as
 in drafting. The text is the target's own answer at every step.

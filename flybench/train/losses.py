@@ -1,4 +1,4 @@
-"""The forward pass of the target as teacher, and the loss of a drafter against it."""
+"""The target's forward pass as the teacher, and a drafter's loss against it."""
 
 from __future__ import annotations
 

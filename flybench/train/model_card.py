@@ -49,10 +49,11 @@ def _card(what: str, facts: dict[str, Any], data: str) -> str:
 {answers["held_out"]:,} answers, were held out.
 
 **Draft vocabulary.** {settings["draft_vocab_size"]:,} ids: the most frequent ones of the answers.
-They cover {facts["coverage"]:.2%} of these, and of the held-out ones
-{facts["held_out_coverage"]:.2%}.
+They cover {facts["coverage"]:.2%} of the tokens in these answers and
+{facts["held_out_coverage"]:.2%} of those in the held-out answers.
 
-**Measured.** Tokens per pass of the target (τ), greedily, on held-out prompts of the same domains.
+**Measured.** Tokens per target forward pass (τ), decoded greedily on held-out prompts of the same
+domains.
 Other domains were not measured here.
 
 {_measured(facts)}

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from flybench.train.corpus import Batch
 
 STATE, LOG = "state.pt", "log.jsonl"
-LOOK = 10  # steps between two looks at the device, each of which waits for it
+LOG_INTERVAL = 10  # steps between device synchronisations for logging
 StepMetrics = dict[str, Tensor]
 """Metrics of a step, on the device."""
 Loss = Callable[[Batch], tuple[Tensor, StepMetrics]]
@@ -59,7 +59,7 @@ def optimise(module: nn.Module, loss: Loss, epoch: Epoch, schedule: Schedule, fo
     folder.mkdir(parents=True, exist_ok=True)
     module.train()
     bar = tqdm(total=schedule.steps, initial=state["step"], desc="train", disable=None)
-    with bar, Journal(folder / LOG, bar) as journal:
+    with bar, MetricLogger(folder / LOG, bar) as journal:
         for batch in _from(epoch, state):
             if state["step"] >= schedule.steps:
                 break
@@ -81,7 +81,7 @@ def optimise(module: nn.Module, loss: Loss, epoch: Epoch, schedule: Schedule, fo
     module.eval()
 
 
-class Journal:
+class MetricLogger:
     """Metrics of every step, on the progress bar and as lines of a file; copied in batches."""
 
     def __init__(self, path: Path, bar: tqdm[Any]) -> None:
@@ -89,7 +89,7 @@ class Journal:
         self._steps: list[int] = []
         self._seen: list[StepMetrics] = []
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> MetricLogger:
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -99,7 +99,7 @@ class Journal:
         self._steps.append(step)
         self._seen.append(seen)
         self._bar.update()
-        if len(self._steps) == LOOK:
+        if len(self._steps) == LOG_INTERVAL:
             self.write()
 
     def write(self) -> None:

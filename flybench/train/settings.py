@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flybench.config.checks import positive, share
 from flybench.core.errors import FlybenchError
 
-LEAST_DRAFT_VOCAB = 64
+MIN_DRAFT_VOCAB = 64
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class HeadSettings(TrainingSettings):
-    """Settings of a head. Training-time test has `unroll` steps; step j has weight decay^j."""
+    """Settings of a head. Training-time test runs `unroll` steps; step j has weight decay**j."""
 
     unroll: int = 4
     decay: float = 0.8
@@ -51,10 +51,10 @@ class HeadSettings(TrainingSettings):
         positive("train.unroll", self.unroll)
         if not self.decay > 0:
             raise FlybenchError(f"train.decay={self.decay:g} is not allowed: use more than 0.")
-        if self.draft_vocab_size < LEAST_DRAFT_VOCAB:
+        if self.draft_vocab_size < MIN_DRAFT_VOCAB:
             raise FlybenchError(
                 f"train.draft_vocab_size={self.draft_vocab_size} is not allowed: use at least "
-                f"{LEAST_DRAFT_VOCAB} ids, from which a tree can choose."
+                f"{MIN_DRAFT_VOCAB} ids, from which a tree can choose."
             )
 
 

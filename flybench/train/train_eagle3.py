@@ -20,7 +20,7 @@ from flybench.engine.loading.placement import use_threads
 from flybench.run.setup import check_devices
 from flybench.sampling import Sampling
 from flybench.tasks.chat import Chat
-from flybench.train.answers import BatchAnswerer, answer_all
+from flybench.train.answers import BatchGenerator, answer_all
 from flybench.train.corpus import Sample, read_corpus, write_corpus
 from flybench.train.head import train_head
 from flybench.train.model_card import head_card, publish
@@ -96,7 +96,7 @@ def _corpus(
         corpus = read_corpus(path)
         if [(sample.prompt, sample.domain) for sample in corpus] != prompts:
             raise FlybenchError(
-                f"{path} has answers to other prompts: set out= to another folder, or remove it."
+                f"{path} has answers for other prompts: set out= to another folder, or delete it."
             )
         return corpus
     answers = _answers(target, info, [ids for ids, _ in prompts], how)
@@ -111,9 +111,9 @@ def _answers(
     """Decode greedy answers: in batches if the graph engine supports the model, else singly."""
     ends, most = sorted(info.eos_ids), how.max_new_tokens
     vocab, longest = info.vocab_size, max(map(len, prompts)) + most
-    if info.graph_refusal is None:
-        # Training needs an unmodified target, and `BatchAnswerer` modifies its model.
-        answerer = BatchAnswerer(same_weights(target), vocab, how.batch, longest, Sampling())
+    if info.graph_unsupported_reason is None:
+        # Training needs an unmodified target, and `BatchGenerator` modifies its model.
+        answerer = BatchGenerator(same_weights(target), vocab, how.batch, longest, Sampling())
         return answer_all(answerer, prompts, ends, most, how.batch)
     decoder = build_decoder(AR, EagerTarget(EagerModel(target, vocab)), None, Sampling())
     return [decoder.decode(ids, StopRule(frozenset(ends), most)).ids for ids in prompts]

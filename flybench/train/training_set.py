@@ -49,7 +49,7 @@ class TrainingSet:
         if not train or not held_out:
             raise FlybenchError(
                 f"{len(whole)} answers of at most train.longest={settings.longest} tokens are too "
-                f"few to hold out {settings.held_out:.0%} of them: add prompts, or raise it."
+                f"few to hold out {settings.held_out:.0%}: add prompts, or raise train.longest."
             )
         vocab = target.config.vocab_size
         size = min(settings.draft_vocab_size, vocab)

@@ -1,6 +1,6 @@
 """Exact verification: a drafted token is accepted if it equals the target's argmax.
 
-It is for greedy decoding; `rejection.py` is its lossless counterpart for sampling.
+This rule is for greedy decoding; `rejection.py` is the lossless counterpart for sampling.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ official code (AMD-AGI/FLy) and the vLLM port differ from the paper, so there ar
 
 | rule     | entropy at the mismatch                    | following tokens that must match |
 |----------|--------------------------------------------|----------------------------------|
-| official | sum over the top 3 of −p ln p, nats        | window − 1                       |
+| official | top-3 sum of −p ln p, in nats              | window − 1                       |
 | paper    | entropy of the softmax, divided by ln V    | window                           |
 | vllm     | as official, of the warped p at temp. > 0 | window                           |
 
@@ -66,14 +66,14 @@ class FlyVerifier:
         default=0.3,
         low=0,
         label="theta",
-        help="the gate: minimum entropy at a mismatch; inf is exact",
+        help="entropy threshold at a mismatch; inf makes the rule exact",
     )
     window: int = parameter(
         default=6,
         low=0,
         unit="tokens",
         label="window",
-        help="tokens after a mismatch that must be drafted; 0 uses only the gate",
+        help="number of draft tokens required after a mismatch; 0 uses only the gate",
     )
     at_temperature: Literal["native", "best_of_two"] = parameter(
         default="native", help="the rule at temperature > 0"

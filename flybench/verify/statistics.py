@@ -14,7 +14,7 @@ from flybench.verify.base import Verifier
 
 @dataclass(frozen=True)
 class StatisticsVerifier:
-    """A loose `rule` whose verdicts have the target's statistics; no extra host sync is needed."""
+    """A loose `rule` whose verdicts include the target's statistics, without an extra host sync."""
 
     rule: Verifier
 

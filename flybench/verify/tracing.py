@@ -15,7 +15,7 @@ from flybench.verify.base import Verifier
 
 @dataclass(frozen=True)
 class TracingVerifier:
-    """A `verifier` whose verdicts have traces; no extra host sync is needed."""
+    """A `verifier` whose verdicts include traces, without an extra host sync."""
 
     verifier: Verifier
 

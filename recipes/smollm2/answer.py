@@ -19,7 +19,7 @@ import yaml
 from target import ANSWER, LONGEST_PROMPT, SHOWN, Target
 
 from flybench.sampling import Sampling
-from flybench.train.answers import BatchAnswerer, answer_all
+from flybench.train.answers import BatchGenerator, answer_all
 from flybench.train.corpus import Sample, write_corpus
 
 PROMPTING, ANSWERING = Sampling(1.0, top_p=0.95), (Sampling(), Sampling(0.7))
@@ -36,7 +36,7 @@ class Writer:
         """Return at most `most` ids after each text."""
         model, ends = self._target.model, self._target.ends
         size = model.config.vocab_size
-        answerer = BatchAnswerer(model, size, self._batch, self._longest, sampling)
+        answerer = BatchGenerator(model, size, self._batch, self._longest, sampling)
         return answer_all(answerer, texts, ends, most, self._batch)
 
 

@@ -27,7 +27,7 @@ def test_the_plan_comes_from_the_run(folder: Path, capsys: pytest.CaptureFixture
     needed = samples_needed(Pairs(0, 1, 0, 0), 0.02, 0.8)
     assert f"{needed:,}" in printed
     assert "0.005" not in printed
-    assert "the numbers are rough" in printed
+    assert "treat these numbers as rough" in printed
 
 
 def test_without_a_margin_four_are_planned(
@@ -48,7 +48,7 @@ def test_an_unjudged_run_tells_nothing(tmp_path: Path, capsys: pytest.CaptureFix
     found = hand_built.write(tmp_path, [*hand_built.ar_records(), *hand_built.fly_records()], [])
     found.config_file.write_text("model: {}\n")
     assert main(["power", str(found.path)]) == 2
-    assert "no answers of ar and a method that a rule scored" in capsys.readouterr().err
+    assert "no rule-scored answers of both ar and a method" in capsys.readouterr().err
 
 
 def test_where_ar_solved_nothing_there_is_nothing_to_plan(
@@ -70,7 +70,7 @@ def test_a_run_without_pairs_does_not_stop_the_others(
     assert main(["power", str(alone.path), str(folder)]) == 2
     found = capsys.readouterr()
     assert "of 1 pairs" in found.out
-    assert "no answers of ar and a method that a rule scored" in found.err
+    assert "no rule-scored answers of both ar and a method" in found.err
 
 
 @pytest.mark.parametrize("verb", ["power", "score", "report"])
@@ -85,8 +85,8 @@ def test_what_a_glob_catches_beside_runs_is_passed_over(
     out = ["--out", str(folder / "page")] if verb == "report" else []
     assert main([verb, str(beside), str(other), str(folder), *out]) == expected
     said = capsys.readouterr().err.splitlines()
-    assert said[:2] == [f"{path} is not a run's folder and is skipped." for path in (beside, other)]
+    assert said[:2] == [f"Skipping {path}, which is not a run folder." for path in (beside, other)]
     assert main([verb, str(beside)]) == 2
-    assert "is not a run's folder (it has no config.yaml)" in capsys.readouterr().err
+    assert "is not a run folder (it has no config.yaml)" in capsys.readouterr().err
     assert main([verb, str(folder), str(folder / "typo")]) == 2
-    assert "typo is not a run's folder" in capsys.readouterr().err
+    assert "typo is not a run folder" in capsys.readouterr().err

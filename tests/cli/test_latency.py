@@ -103,7 +103,7 @@ def test_random_weights_of_a_shape_fetch_nothing(
         (["model=random", "engine.tp=2"], "torchrun --nproc-per-node=2"),
         (["model=random", "model.eagle3=x", "method=eagle3"], "method=eagle3 cannot be timed"),
         (["--acceptance"], "--help"),
-        (["--acceptance", "nowhere"], "not a run's folder"),
+        (["--acceptance", "nowhere"], "not a run folder"),
         (["--acceptance", "nowhere", "--froce"], "--help"),
     ],
 )

@@ -83,7 +83,7 @@ def test_help_imports_nothing_but_itself() -> None:
         (["task.path=nowhere"], "demo.jsonl"),
         (["offset=4"], "leaves no sample"),
         (["engine.device=cuda:99"], "flybench doctor"),
-        (["model=llama70b"], "needs 3 GPU"),
+        (["model=llama70b"], "needs 3 GPU(s) with 80 GB each"),
         (["task.chat_template=nowhere"], "neither auto, none nor a file"),
         (["retention_margin=2"], "between"),
         (["warmup=-1"], "warmup=-1"),
@@ -96,7 +96,7 @@ def test_help_imports_nothing_but_itself() -> None:
         (["sampling.temperature=1e-40"], "0.001"),
         (["task.metric=zzz"], "task.metric=zzz"),
         (["task.path=''"], "task.path is empty"),
-        (["task.max_new_tokens=3000"], "the target has 2048"),
+        (["task.max_new_tokens=3000"], "context length of the target is 2048"),
         (["method.k=100000"], "method.k"),
         (["model=null"], "does not exist"),
         (["~method"], "neither an option"),
@@ -225,7 +225,9 @@ def test_an_own_file_of_a_name_that_is_taken_is_refused(
     own.write_text(copied.replace("k: 8", "k: 3"))
     for words in (["list", "methods"], ["run", "model=random", "method=spd"]):
         assert main([*words, "--config-dir", "own"]) == 2
-        assert "own/method/spd.yaml has the name" in capfd.readouterr().err
+        assert (
+            "own/method/spd.yaml has the same name as a built-in method" in capfd.readouterr().err
+        )
 
 
 def test_own_paths_alone_make_a_pair(data: Path) -> None:

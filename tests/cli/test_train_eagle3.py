@@ -107,7 +107,7 @@ def test_answers_to_other_prompts_are_not_taken(
 ) -> None:
     Path("prompts.jsonl").write_text(json.dumps({"prompt": "Another."}) + "\n")
     assert main(["train-eagle3", *QUICK]) == 2
-    assert "has answers to other prompts" in capfd.readouterr().err
+    assert "has answers for other prompts" in capfd.readouterr().err
 
 
 @pytest.mark.slow

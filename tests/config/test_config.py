@@ -305,7 +305,7 @@ def test_a_model_pair_may_lack_a_draft() -> None:
 
 def test_fly_over_a_head_is_allowed_and_told() -> None:
     fly = MethodConfig("fly_eagle", 15, DraftConfig.of("eagle3"), VerifyConfig.of("fly"))
-    assert "next 6 drafted tokens" in (fly.caution or "")
+    assert "next 6 draft tokens" in (fly.caution or "")
     assert MethodConfig("fly", 15, DraftConfig.of("nested"), VerifyConfig.of("fly")).caution is None
 
 

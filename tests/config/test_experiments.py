@@ -115,7 +115,7 @@ def test_a_dry_run_shows_what_a_run_does(own: list[str], capfd: pytest.CaptureFi
     title, *lines, count, unknown = capfd.readouterr().out.splitlines()
     assert re.split(r"  +", title) == list(TITLES)
     assert count.startswith("3 runs; time to decode: unknown; weights and caches of the largest: ")
-    assert unknown.startswith("  unknown: nothing was measured here")
+    assert unknown.startswith("  unknown: no measurement found")
     assert not Path("results").exists()
     assert main(["run", "-m", *own]) == 0
     made = {str(path) for path in Path("results").glob("random-*")}
@@ -134,7 +134,9 @@ def test_a_dry_run_says_what_cannot_run_here(capfd: pytest.CaptureFixture[str]) 
     for line in (first, second):
         assert "812 + 16.1 GB  ? GB" in line
         assert line.endswith("cannot run here [1]")
-    assert reason.startswith("  cannot run here [1]: model llama405b needs 12 GPU(s)")
+    assert reason.startswith(
+        "  cannot run here [1]: model llama405b needs 12 GPU(s) with 80 GB each"
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flybench.core.files import flattened, json_plain, replacing, write_atomically
+from flybench.core.files import atomic_write, flattened, json_plain, write_atomically
 
 
 def test_a_failure_leaves_the_old_file_and_no_litter(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "file.txt"
     write_atomically(file, "old \ud83d")
     assert file.read_text() == "old \\ud83d"
-    with pytest.raises(RuntimeError), replacing(file) as partial:
+    with pytest.raises(RuntimeError), atomic_write(file) as partial:
         partial.write_text("half")
         raise RuntimeError
     assert file.read_text() == "old \\ud83d"

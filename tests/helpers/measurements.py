@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from flybench.analysis.latency.pair import ROLES, CostedModel, CostedPair
+from flybench.analysis.latency.pair import ROLES, TimedModel, TimedPair
 from flybench.analysis.latency.sweep import BASE, PassShape
 from flybench.config import EngineConfig
 from flybench.engine.cost.work import ModelWork
@@ -29,7 +29,7 @@ class FakeClock(Clock):
         return self._seconds[(self._marks // 2 - 1) % len(self._seconds)]
 
 
-def pair(kind: str = "eager", roles: tuple[str, ...] = ROLES) -> CostedPair:
+def pair(kind: str = "eager", roles: tuple[str, ...] = ROLES) -> TimedPair:
     """Two toys, named tiny."""
     models = {}
     for seed, role in enumerate(roles):
@@ -37,8 +37,8 @@ def pair(kind: str = "eager", roles: tuple[str, ...] = ROLES) -> CostedPair:
         facts = {"path": f"random:llama:{seed}", "skip_layers": None, "shape": None, "ranks": 1}
         facts |= {"dtype": "float32", "device": "cpu", "resident_bytes": 1000}
         facts |= {"parameters": 10, "weight_bytes": 40, "kv_bytes_per_token": 8}
-        models[role] = CostedModel(role, facts, model, 2048, ModelWork.of(model))
-    return CostedPair("tiny", "own", EngineConfig(kind), kind, None, models, toys.VOCAB)
+        models[role] = TimedModel(role, facts, model, 2048, ModelWork.of(model))
+    return TimedPair("tiny", "own", EngineConfig(kind), kind, None, models, toys.VOCAB)
 
 
 def spread(seconds: float) -> dict[str, Any]:

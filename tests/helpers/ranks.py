@@ -18,6 +18,7 @@ def _be(rank: int, port: int, work: Callable[[], None], parent: Connection) -> N
     numbers = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "MASTER_PORT": port}
     os.environ |= {name: str(number) for name, number in numbers.items()}
     os.environ["MASTER_ADDR"] = "127.0.0.1"
+    torch.set_num_threads(1)  # the threads of a fork's parent are not there
     try:
         join(torch.device("cpu"))
         work()

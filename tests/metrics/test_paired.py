@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from flybench.config.checks import MANY
+from flybench.config.checks import MAX_COUNT
 from flybench.metrics.glossary import GLOSSARY
 from flybench.metrics.paired import Estimate
 from flybench.metrics.results import results
@@ -39,7 +39,7 @@ def test_the_whole_interval_is_on_a_side(low: float, high: float, side: str) -> 
 def test_without_an_interval_nothing_is_decided() -> None:
     nothing = Estimate(1, 1.2, None)
     assert (nothing.side(1), nothing.verdict(0.01)) == ("open", "not resolved")
-    assert nothing.needed(1) == MANY
+    assert nothing.needed(1) == MAX_COUNT
     assert (nothing.text("×"), nothing.in_words("×")) == ("1.20×", "1.20× (no interval)")
 
 

@@ -160,7 +160,7 @@ def test_bare_provenance(tmp_path: Path) -> None:
 
 
 def test_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FlybenchError, match="at least one folder"):
+    with pytest.raises(FlybenchError, match="at least one run folder"):
         write_report([], tmp_path)
 
 

@@ -75,7 +75,7 @@ def runs() -> list[Path]:
         (["hydra/launcher=joblib"], "add -m"),
         (["-m", "hydra/launcher=joblob"], "is not installed"),
         (["-m", "hydra/launcher=basic", "task.max_new_tokens=nine"], "a whole number"),
-        (["hydra.run.dir=x"], "has no effect without a launcher"),
+        (["hydra.run.dir=x"], "has no effect without a Hydra launcher"),
     ],
 )
 def test_mistakes_are_one_sentence(

@@ -268,7 +268,7 @@ def test_an_overlong_prompt_is_one_failed_sample(config: RunConfig) -> None:
         }
         stream.write(json.dumps(row) + "\n")
     records = complete(config).folder.records()
-    assert "the target has 2048" in str(records["long", "ar"].error)
+    assert "context length of the target is 2048" in str(records["long", "ar"].error)
     assert records["item-0", "ar"].error is None
 
 

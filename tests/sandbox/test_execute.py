@@ -407,7 +407,7 @@ def test_threads_may_share_the_sandbox() -> None:
 
 
 def test_sandbox_that_cannot_start_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(FlybenchError, match="raise the limits"):
+    with pytest.raises(FlybenchError, match="raise its limits"):
         run_program("pass", Limits(file_bytes=0))
     monkeypatch.setattr(sandbox, "PYTHON", ["/nonexistent/python"])
     with pytest.raises(FlybenchError):

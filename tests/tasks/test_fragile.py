@@ -8,7 +8,7 @@ import re
 import pytest
 
 from flybench.config import TaskConfig
-from flybench.tasks.fragile import EACH, GROUPS, READ, FragileTask, Item
+from flybench.tasks.fragile import GROUPS, ITEMS_PER_GROUP, READ, FragileTask, Item
 from tests.helpers.answered import answered
 
 TASK = FragileTask(TaskConfig("fragile", "fragile"))
@@ -16,7 +16,7 @@ TASK = FragileTask(TaskConfig("fragile", "fragile"))
 
 def test_there_are_items_of_every_group_and_no_two_alike() -> None:
     prompts = TASK.prompts()
-    assert len(prompts) == EACH * len(GROUPS) >= 200
+    assert len(prompts) == ITEMS_PER_GROUP * len(GROUPS) >= 200
     assert {prompt.category for prompt in TASK.prompts(len(GROUPS))} == set(GROUPS)
     assert len({prompt.messages[0]["content"] for prompt in prompts}) >= 0.95 * len(prompts)
     assert TASK.data_sha256 == FragileTask(TaskConfig("fragile", "fragile")).data_sha256

@@ -6,7 +6,7 @@ import pytest
 
 from flybench.config import TaskConfig
 from flybench.core.errors import FlybenchError
-from flybench.tasks.niah import SAMPLES, TOKENS_A_WORD, VALUES, NiahTask, haystack
+from flybench.tasks.niah import SAMPLES, TOKENS_PER_WORD, VALUES, NiahTask, haystack
 from tests.helpers import toys
 from tests.helpers.answered import answered
 
@@ -22,7 +22,7 @@ def test_texts_hold_their_needles_and_their_length(task: NiahTask) -> None:
     for prompt, row in zip(prompts, task._rows.values(), strict=True):
         text = prompt.messages[0]["content"]
         assert [text.count(value) for value in row["values"]] == [1] * VALUES
-        assert len(text.split()) * TOKENS_A_WORD == pytest.approx(1024, rel=0.05)
+        assert len(text.split()) * TOKENS_PER_WORD == pytest.approx(1024, rel=0.05)
 
 
 def test_a_text_is_the_same_every_time_and_scattered() -> None:

@@ -12,7 +12,7 @@ from flybench.core.errors import FlybenchError
 from flybench.decode import AR, StopRule, build_decoder
 from flybench.engine.eager.model import EagerTarget
 from flybench.sampling import Sampling
-from flybench.train.answers import BatchAnswerer, answer_all, by_length
+from flybench.train.answers import BatchGenerator, answer_all, by_length
 from flybench.train.corpus import Sample, batches, collate, read_corpus, split, write_corpus
 from flybench.train.vocabulary import coverage, frequent
 from tests.helpers import toys
@@ -28,7 +28,7 @@ def test_batched_answers_are_those_of_plain_decoding() -> None:
     stop = StopRule(frozenset(ends), 60)
     plain = [decoder.decode(prompt, stop).ids for prompt in PROMPTS]
     model = copy.deepcopy(toys.model("llama"))
-    answerer = BatchAnswerer(model, toys.VOCAB, 2, 40 + 60, Sampling())
+    answerer = BatchGenerator(model, toys.VOCAB, 2, 40 + 60, Sampling())
     assert answer_all(answerer, PROMPTS, ends, 60, 2) == plain
 
 
@@ -36,7 +36,7 @@ def test_sampled_answers_repeat_with_their_seed() -> None:
     found = []
     for seed in (0, 0, 1):
         model = copy.deepcopy(toys.model("llama"))
-        answerer = BatchAnswerer(model, toys.VOCAB, 3, 60, Sampling(1.0), seed)
+        answerer = BatchGenerator(model, toys.VOCAB, 3, 60, Sampling(1.0), seed)
         found.append(answerer.answer(PROMPTS[:1], [], 20))
     assert found[0] == found[1] != found[2]
 

@@ -18,7 +18,7 @@ from flybench.engine.eagle3.head import Eagle3Head
 from flybench.sampling import Sampling
 from flybench.train import eagle3, optimise
 from flybench.train.corpus import Batch, Sample, batches, collate
-from flybench.train.distill import DraftLoss, student_of
+from flybench.train.distill import DraftLoss, make_student
 from flybench.train.eagle3 import HeadLoss
 from tests.helpers import toys
 from tests.oracles.eagle3 import SlowHead
@@ -120,7 +120,7 @@ def test_a_head_learns_its_target(
 def test_a_draft_model_learns_its_target(
     target: PreTrainedModel, samples: list[Sample], tmp_path: Path
 ) -> None:
-    student = student_of(target, [0, 3])
+    student = make_student(target, [0, 3])
     frozen = target.get_output_embeddings().weight
     assert student.get_output_embeddings().weight is frozen
     before = {name: weight.clone() for name, weight in target.named_parameters()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from flybench.analysis.compare.sides import Side
+from flybench.analysis.compare.sides import ComparedRun
 from flybench.core.files import flattened
 
 ABSENT = "–"
@@ -13,7 +13,7 @@ ABSENT = "–"
 FREE_TEXT = ("description", "name")
 
 
-def changes(a: Side, b: Side) -> list[tuple[str, str, str]]:
+def changes(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, str]]:
     """Return (setting, value in A, value in B) for every setting that differs."""
     ours, theirs = (dict(_settings(side)) for side in (a, b))
     names = dict.fromkeys([*ours, *theirs])
@@ -21,7 +21,7 @@ def changes(a: Side, b: Side) -> list[tuple[str, str, str]]:
     return [row for row in rows if row[1] != row[2]]
 
 
-def _settings(side: Side) -> Iterator[tuple[str, str]]:
+def _settings(side: ComparedRun) -> Iterator[tuple[str, str]]:
     known = side.provenance
     yield "method", side.method
     yield from _flat("method", known.get("method_config") or {})

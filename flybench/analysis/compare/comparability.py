@@ -2,7 +2,7 @@
 
 | the runs differ in | effect |
 |---|---|
-| task, data, cap, sampling, target's weights, prompts | the comparison is refused |
+| task, data, length limit, sampling, target weights, prompts | the comparison is rejected |
 | metric or judge | accuracies are not compared |
 | GPU, processor, device or dtype | times are compared only with `--across-machines` |
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from flybench.analysis.compare.sides import Side
+from flybench.analysis.compare.sides import ComparedRun
 from flybench.core.errors import FlybenchError
 
 MEASURE = ("metric",)
@@ -23,7 +23,7 @@ WEIGHTS = ("quantize", "skip_layers")
 SAMPLING = ("temperature", "top_k", "top_p")
 
 
-def check_alike(a: Side, b: Side) -> None:
+def check_alike(a: ComparedRun, b: ComparedRun) -> None:
     """Check that figures of two runs can be compared at all.
 
     Raises:
@@ -31,7 +31,7 @@ def check_alike(a: Side, b: Side) -> None:
             sampling, or share no finished sample.
     """
     if a.path.resolve() == b.path.resolve():
-        raise FlybenchError(f"A and B are the same folder, {a.path}: give two different runs.")
+        raise FlybenchError(f"A and B are the same folder, {a.path}: pass two different runs.")
     for name, read in QUESTION.items():
         ours, theirs = read(a), read(b)
         if ours != theirs and None not in (ours, theirs):  # older runs lack it
@@ -43,18 +43,18 @@ def check_alike(a: Side, b: Side) -> None:
     shared = shared_samples(a, b)
     if not shared:
         raise FlybenchError(
-            f"A and B share no finished sample ({_range(a)}; {_range(b)}): run both with the same "
+            f"A and B have no finished samples in common ({_range(a)}; {_range(b)}): use the same "
             "offset= and limit=."
         )
     other = [sample for sample in shared if a.prompts[sample] != b.prompts[sample]]
     if other:
         raise FlybenchError(
             f"A and B have different prompts for {len(other)} of {len(shared)} shared samples, "
-            f"first {other[0]!r}: use the same data, chat template, shots and cap in both."
+            f"e.g. {other[0]!r}: use the same data, chat template, few-shots and length limit."
         )
 
 
-def accuracy_blocker(a: Side, b: Side) -> str | None:
+def accuracy_blocker(a: ComparedRun, b: ComparedRun) -> str | None:
     """Return the reason why accuracies cannot be compared; None if they can."""
     for side in (a, b):
         if not side.scored:
@@ -68,7 +68,7 @@ def accuracy_blocker(a: Side, b: Side) -> str | None:
     return None
 
 
-def speed_blocker(a: Side, b: Side) -> str | None:
+def speed_blocker(a: ComparedRun, b: ComparedRun) -> str | None:
     """Return the reason why times cannot be compared; None if they can."""
     for name, read in MACHINE.items():
         ours, theirs = read(a), read(b)
@@ -77,7 +77,7 @@ def speed_blocker(a: Side, b: Side) -> str | None:
     return None
 
 
-def shared_samples(a: Side, b: Side) -> list[str]:
+def shared_samples(a: ComparedRun, b: ComparedRun) -> list[str]:
     """Return the samples that both methods finished, sorted."""
     return sorted(set(a.samples.index) & set(b.samples.index))
 
@@ -87,13 +87,13 @@ def _part(tree: dict[str, Any], group: str, names: tuple[str, ...]) -> list[Any]
     return [known.get(name) for name in names]
 
 
-def _target(side: Side) -> Any:
+def _target(side: ComparedRun) -> Any:
     target = (side.provenance.get("models") or {}).get("target") or {}
     # By content, since a folder may be called anything.
     return [sorted((target.get("files") or {}).values()), *(target.get(name) for name in WEIGHTS)]
 
 
-def _processors(side: Side) -> list[str]:
+def _processors(side: ComparedRun) -> list[str]:
     """Return every combination of processor and GPUs that the run used."""
     return sorted({" + ".join(_machine(each)) for each in side.provenance.get("invocations") or []})
 
@@ -104,7 +104,7 @@ def _machine(invocation: dict[str, Any]) -> Iterator[str]:
     yield from (str(gpu.get("name")) for gpu in known.get("gpus") or [])
 
 
-def _dtype(side: Side) -> Any:
+def _dtype(side: ComparedRun) -> Any:
     """Return the requested dtype: the target's own, or else the engine's."""
     own = ((side.provenance.get("models") or {}).get("target") or {}).get("dtype", "auto")
     return own if own != "auto" else (side.config.get("engine") or {}).get("dtype", "auto")
@@ -120,12 +120,12 @@ def _plain(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _range(side: Side) -> str:
+def _range(side: ComparedRun) -> str:
     names = side.samples.index
     return f"{side.name} has {len(names)}, {names[0]!r} to {names[-1]!r}"
 
 
-QUESTION: dict[str, Callable[[Side], Any]] = {
+QUESTION: dict[str, Callable[[ComparedRun], Any]] = {
     "tasks": lambda side: side.provenance["task"],
     "data": lambda side: side.provenance.get("data_sha256"),
     "caps on an answer (task.max_new_tokens)": lambda side: _part(
@@ -134,7 +134,7 @@ QUESTION: dict[str, Callable[[Side], Any]] = {
     "samplings": lambda side: _part(side.provenance, "sampling", SAMPLING),
     "target models' weights": _target,
 }
-MACHINE: dict[str, Callable[[Side], Any]] = {
+MACHINE: dict[str, Callable[[ComparedRun], Any]] = {
     "devices": lambda side: side.provenance["device"],
     "machines": _processors,
     "dtypes": _dtype,

@@ -2,9 +2,9 @@
 
 Exit codes for CI:
 
-- 0: every gate holds, which means that the whole 95 % interval meets the bar.
-- 1: a gate is broken, which means that the whole interval is below the bar.
-- 3: no gate is broken and at least one is not resolved. A CI job may choose to accept this code.
+- 0: every gate passes: its whole 95 % interval is at or above the threshold.
+- 1: a gate fails: its whole interval is below the threshold.
+- 3: no gate fails, but at least one is not resolved. A CI job may choose to accept this code.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from flybench.analysis.compare.gates import (
     retention_gate,
     speed_gate,
 )
-from flybench.analysis.compare.sides import Side
+from flybench.analysis.compare.sides import ComparedRun
 from flybench.analysis.compare.text import Comparison, text
 from flybench.core.errors import FlybenchError
 
@@ -73,7 +73,7 @@ def compare_command(options: CompareOptions) -> int:
 
 def compare(options: CompareOptions) -> Comparison:
     """Compare two runs over the samples that both finished."""
-    a, b = Side.read("A", options.a), Side.read("B", options.b)
+    a, b = ComparedRun.read("A", options.a), ComparedRun.read("B", options.b)
     check_alike(a, b)
     shared = shared_samples(a, b)
     failed = len(set(a.samples.index) & b.unfinished)
@@ -128,8 +128,8 @@ def _gates(
 
 
 def _notes(
-    a: Side,
-    b: Side,
+    a: ComparedRun,
+    b: ComparedRun,
     timed: dict[str, ComparedFigure],
     failed: int,
     no_speed: str | None,

@@ -1,4 +1,4 @@
-"""Figures of two runs over their shared samples, with paired bootstrap intervals."""
+"""Metrics of two runs over their shared samples, with paired bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from flybench.analysis.compare.sides import Side
+from flybench.analysis.compare.sides import ComparedRun
 from flybench.config import BASELINE
 from flybench.metrics.divergence import first_divergences
 from flybench.metrics.paired import Estimate, Paired, relation
@@ -67,7 +67,7 @@ class Divergence(NamedTuple):
     ties: int
 
 
-def times(a: Side, b: Side) -> dict[str, ComparedFigure]:
+def times(a: ComparedRun, b: ComparedRun) -> dict[str, ComparedFigure]:
     """Return seconds to the answer and tokens per second.
 
     If both runs have AR, return the speed-ups over it as well. They cancel differences between
@@ -86,7 +86,7 @@ def times(a: Side, b: Side) -> dict[str, ComparedFigure]:
     return found
 
 
-def counts(a: Side, b: Side) -> dict[str, ComparedFigure]:
+def counts(a: ComparedRun, b: ComparedRun) -> dict[str, ComparedFigure]:
     """Return tokens per round and per answer, truncated answers, loops and loose tokens."""
     table = Paired(a.samples, b.samples).table
     return {
@@ -123,7 +123,7 @@ def _figure(
     return ComparedFigure(found.n, first, second, found.point, found.interval)
 
 
-def accuracy(a: Side, b: Side) -> Accuracy | None:
+def accuracy(a: ComparedRun, b: ComparedRun) -> Accuracy | None:
     """Return the accuracy over samples scored in both runs; None without any."""
     pair = Paired(a.samples, b.samples)
     if not len(pair.judged):
@@ -141,7 +141,7 @@ def accuracy(a: Side, b: Side) -> Accuracy | None:
     )
 
 
-def divergence(a: Side, b: Side) -> Divergence:
+def divergence(a: ComparedRun, b: ComparedRun) -> Divergence:
     """Return the divergence of B's ids from A's."""
     found = first_divergences(a.samples, b.samples)
     parted = found["diverged_at"].dropna()

@@ -1,7 +1,7 @@
 """Gates for CI: a requirement on B, decided by the ends of a 95 % interval.
 
-A gate holds if the whole interval meets the bar, and is broken if the whole interval is below it.
-Otherwise it is not resolved.
+A gate passes if the whole interval is at or above the threshold, and fails if it is entirely
+below. Otherwise it is not resolved.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from flybench.analysis.compare.figures import Accuracy, ComparedFigure
-from flybench.config.checks import MANY
+from flybench.config.checks import MAX_COUNT
 from flybench.metrics.paired import Estimate
 from flybench.metrics.stats import Side, samples_needed
 from flybench.metrics.suppression import POWER
@@ -74,6 +74,6 @@ def _gate(claim: str, name: str, found: Estimate, bar: float, needed: float, pla
         return Gate(claim, state, f"{where} is entirely at or above {bar:g}")
     if state == "broken":
         return Gate(claim, state, f"{where} is entirely below {bar:g}")
-    many = f"n ≥ {needed:,.0f}" if needed < MANY else f"over {MANY:,} samples"
+    many = f"n ≥ {needed:,.0f}" if needed < MAX_COUNT else f"over {MAX_COUNT:,} samples"
     text = f"{where} contains {bar:g}; needs {many} for {100 * POWER:g} % power, {plan}"
     return Gate(claim, state, text)

@@ -18,13 +18,13 @@ from flybench.records.folder import RunFolder
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Side(MethodResult):
+class ComparedRun(MethodResult):
     """The method of a run, or AR for a run of only AR; `name` is A or B."""
 
     name: str
 
     @classmethod
-    def read(cls, name: str, path: Path) -> Side:
+    def read(cls, name: str, path: Path) -> ComparedRun:
         """Read a run's folder.
 
         Raises:
@@ -36,8 +36,8 @@ class Side(MethodResult):
         side = cls(name=name, folder=folder, method=method)
         if not len(side.samples):
             raise FlybenchError(
-                f"{name}, {path}, has no finished sample of {method}: repeat its `flybench run`, "
-                "which continues it."
+                f"{name}, {path}, has no finished samples of {method}: rerun its `flybench run` "
+                "command to resume it."
             )
         return side
 
@@ -77,6 +77,6 @@ class Side(MethodResult):
     def scored(self) -> bool:
         return bool(self.samples["correct"].notna().any())
 
-    def among(self, samples: Collection[str]) -> Side:
+    def among(self, samples: Collection[str]) -> ComparedRun:
         """Return this side restricted to `samples`."""
         return replace(self, only=samples)

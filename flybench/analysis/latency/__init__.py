@@ -1,7 +1,8 @@
-"""Measure the latency of a step of a pair, and project a run's rounds with measured costs.
+"""Measure the step latency of a model pair, and project a run's speed from measured costs.
 
-`sweep.py` times passes and computes their two floors, `decoding.py` times a draft, a verdict and
-whole rounds, and `measure.py` combines them. `table.py` and `terminal.py` present the results,
+`sweep.py` times forward passes and computes their lower bounds, `decoding.py` times a draft, a
+verification and whole rounds, and `measure.py` combines
+them. `table.py` and `terminal.py` present the results,
 `record.py` writes them. `costs.py` and `projection.py` apply them to recorded rounds.
 """
 

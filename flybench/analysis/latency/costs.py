@@ -51,8 +51,8 @@ class RoundCosts:
         width = np.where(drafted > 0, k + 1, 1) if self.padded else drafted + 1
         if len(width) and width.max() > self.widths[-1]:
             raise FlybenchError(
-                f"the costs of {self.source} end at passes of {self.widths[-1]:g} tokens and this "
-                f"run has passes of {width.max():g}: measure with `flybench latency method.k={k}`."
+                f"the costs in {self.source} only cover passes of up to {self.widths[-1]:g} "
+                f"tokens, but this run has {width.max():g}: run `flybench latency method.k={k}`."
             )
         verify = np.interp(width, self.widths, self.verify_s)
         return drafted * self.draft_token_s + self.draft_s + verify + self.other_s
@@ -71,8 +71,8 @@ def read_costs(path: Path) -> Result:
         found = None
     if not isinstance(found, dict) or NEEDED - set(found):
         raise FlybenchError(
-            f"{path} is not a measurement: give a latency.json, or the folder that "
-            "`flybench latency` printed."
+            f"{path} is not a latency measurement: pass a latency.json file, or the folder "
+            "that `flybench latency` printed."
         )
     return found
 
@@ -92,8 +92,8 @@ def measured_costs(
     passes = _passes(result)
     if verdicts is None or (models and drafts is None) or 1 not in passes:
         raise FlybenchError(
-            f"{source} was measured with method={result['method']['name']} and lacks costs of "
-            f"{method['name']}: measure with `flybench latency method={method['name']}`."
+            f"{source} was measured with method={result['method']['name']} and has no costs for "
+            f"{method['name']}: run `flybench latency method={method['name']}`."
         )
     widths = np.array(sorted(passes), dtype=float)
     times = np.array([passes[width] for width in widths])

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from flybench.analysis.latency.pair import CostedPair
+from flybench.analysis.latency.pair import TimedPair
 from flybench.analysis.latency.sweep import CONTEXT
 from flybench.analysis.latency.timing import Effort, TimingStats, time_calls
 from flybench.config import MethodConfig, VerifyConfig
@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 
 def decoding_costs(
-    pair: CostedPair, method: MethodConfig, sampling: Sampling, clock: Clock, effort: Effort
+    pair: TimedPair, method: MethodConfig, sampling: Sampling, clock: Clock, effort: Effort
 ) -> Row:
     """Time a draft, verdicts and rounds, at a context of `CONTEXT` tokens and batch 1.
 

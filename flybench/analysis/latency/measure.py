@@ -9,7 +9,7 @@ import torch
 from tqdm import tqdm
 
 from flybench.analysis.latency.decoding import decoding_costs
-from flybench.analysis.latency.pair import CostedPair
+from flybench.analysis.latency.pair import TimedPair
 from flybench.analysis.latency.sweep import BASE, PassTimer, Rates, points
 from flybench.analysis.latency.timing import effort
 from flybench.config import MethodConfig, to_tree
@@ -23,7 +23,7 @@ Result = dict[str, Any]
 OTHERS = 5
 
 
-def measure(pair: CostedPair, method: MethodConfig, sampling: Sampling, clock: Clock) -> Result:
+def measure(pair: TimedPair, method: MethodConfig, sampling: Sampling, clock: Clock) -> Result:
     """Time every pass of every model, then the parts of decoding.
 
     Times are in seconds, sizes in bytes, rates in bytes or operations per second; unknown values

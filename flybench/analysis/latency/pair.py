@@ -22,7 +22,7 @@ REF = ("path", "skip_layers", "quantize", "shape")
 
 
 @dataclass(frozen=True)
-class CostedModel:
+class TimedModel:
     """A loaded model; `facts` are its name and its sizes, or those of this rank's part."""
 
     role: str
@@ -33,7 +33,7 @@ class CostedModel:
 
 
 @dataclass(frozen=True)
-class CostedPair:
+class TimedPair:
     """The models of a pair by role.
 
     `engine` has its kind decided, `label` is its name with the placement of the models, and `note`
@@ -45,13 +45,13 @@ class CostedPair:
     engine: EngineConfig
     label: str
     note: str | None
-    models: dict[str, CostedModel]
+    models: dict[str, TimedModel]
     vocab_size: int
 
 
-def load_costed(
+def load_timed(
     config: ModelConfig, with_draft: bool, engine: EngineConfig, weights: str, device: torch.device
-) -> CostedPair:
+) -> TimedPair:
     """Load the target and, `with_draft`, the draft; `weights` is `own` or `random`.
 
     Raises:
@@ -78,10 +78,10 @@ def load_costed(
         role: _costed(role, {name: asdict(ref)[name] for name in REF} | {"ranks": ranks}, model)
         for role, ref, model, ranks in zip(ROLES, refs, models, (chosen.tp, 1), strict=False)
     }
-    return CostedPair(config.name, weights, chosen, label, note, named, vocab)
+    return TimedPair(config.name, weights, chosen, label, note, named, vocab)
 
 
-def _costed(role: str, known: dict[str, Any], model: PreTrainedModel) -> CostedModel:
+def _costed(role: str, known: dict[str, Any], model: PreTrainedModel) -> TimedModel:
     model_work = ModelWork.of(model)
     facts = known | {
         "dtype": str(model.dtype).removeprefix("torch."),
@@ -92,4 +92,4 @@ def _costed(role: str, known: dict[str, Any], model: PreTrainedModel) -> CostedM
         "kv_bytes_per_token": model_work.kv_bytes_per_token,
     }
     limit = model.config.get_text_config().max_position_embeddings
-    return CostedModel(role, facts, model, limit, model_work)
+    return TimedModel(role, facts, model, limit, model_work)

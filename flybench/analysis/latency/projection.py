@@ -1,8 +1,8 @@
-"""Projection of a run's speed-up at measured costs.
+"""Projection of a run's speed-up from measured costs.
 
 A projection is not a measurement. It keeps the acceptance of the run's recorded rounds and replaces
-their times. The speed-up is tokens per second, method ÷ AR, with an interval over samples that both
-finished.
+their times. The speed-up is tokens per second, method ÷ AR, with an interval over the samples that
+both finished.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def project(folder: RunFolder, path: Path | None, force: bool) -> str:
         notes.append(f"It assumes that {', and that '.join(costs.assumed)}.")
     if len(lines) == 1:
         raise FlybenchError(
-            f"{folder.path} has no sample that both AR and another method finished: continue it "
-            "with the same `flybench run`, or choose another run."
+            f"{folder.path} has no sample that both AR and another method finished: resume it "
+            "with the same `flybench run` command, or choose another run."
         )
     return "\n".join((aligned(lines), *notes))
 
@@ -93,9 +93,9 @@ def allowed_costs(folder: RunFolder, known: Row, path: Path, force: bool = False
     result = read_costs(path)
     if not same_model(result, known) and not force:
         raise FlybenchError(
-            f"{path} has costs of {result['model']} and {folder.path} is of {known['model']}, or "
-            "of the same pair with other paths, layers or bits: choose costs of that pair, or "
-            "apply others with `flybench latency --acceptance RUN COSTS --force`."
+            f"the costs in {path} are for {result['model']}, but {folder.path} ran "
+            f"{known['model']} (or the same pair with other paths, layers or bits): choose costs "
+            "for that pair, or override with `flybench latency --acceptance RUN COSTS --force`."
         )
     return result
 

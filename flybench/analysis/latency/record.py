@@ -10,7 +10,7 @@ from pathlib import Path
 from flybench.analysis.latency import WEIGHTS
 from flybench.analysis.latency.costs import FILE
 from flybench.analysis.latency.measure import Result, measure
-from flybench.analysis.latency.pair import load_costed
+from flybench.analysis.latency.pair import load_timed
 from flybench.analysis.latency.table import figure, frame
 from flybench.analysis.latency.terminal import text
 from flybench.config import RunConfig, digest
@@ -40,9 +40,7 @@ def measured(config: RunConfig, weights: str = WEIGHTS[0]) -> Path | None:
     device = check_devices(config)
     use_threads(config.engine)
     busy = busy_warnings(device)
-    pair = load_costed(
-        config.model, config.method.needs_draft_model, config.engine, weights, device
-    )
+    pair = load_timed(config.model, config.method.needs_draft_model, config.engine, weights, device)
     check_width(pair.engine, config.method)
     warnings = [*([] if pair.note is None else [pair.note]), *busy]
     for warning in [] if rank() else warnings:

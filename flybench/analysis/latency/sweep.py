@@ -1,6 +1,6 @@
-"""Times of passes of one model by width, context and batch, with their two floors.
+"""Forward-pass times of one model by width, context and batch size, with two lower bounds.
 
-One axis is varied at a time, starting from one base point.
+One axis is varied at a time, starting from a base point.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from flybench.analysis.latency.pair import CostedModel, CostedPair
+from flybench.analysis.latency.pair import TimedModel, TimedPair
 from flybench.analysis.latency.timing import Effort, TimingStats, time_calls
 from flybench.distributed import from_leader
 from flybench.engine.cost.bench import Bench, open_bench
@@ -73,8 +73,8 @@ class Rates:
 class PassTimer:
     """Times the passes of one model of a pair."""
 
-    costed: CostedModel
-    pair: CostedPair
+    costed: TimedModel
+    pair: TimedPair
     rates: Rates
     clock: Clock
     effort: Effort
@@ -98,7 +98,7 @@ class PassTimer:
         for point in points:
             row = {"model": self.costed.role} | asdict(point) | dict.fromkeys(MEASURED)
             row |= floors(self.costed, point, self.rates)
-            reason = refusal(self.costed, self.pair, point, opened=bench is not None)
+            reason = skip_reason(self.costed, self.pair, point, opened=bench is not None)
             row["note"] = from_leader(reason)  # ranks measure the same points
             if row["note"] is None:
                 try:
@@ -124,7 +124,7 @@ class PassTimer:
 class Memory:
     """Peak memory of one model since this instance was created."""
 
-    def __init__(self, costed: CostedModel) -> None:
+    def __init__(self, costed: TimedModel) -> None:
         self._device = costed.model.device
         self._own: int = costed.facts["resident_bytes"]
         reset_peak_memory(self._device)
@@ -141,7 +141,7 @@ class Memory:
         return self._own + torch.cuda.max_memory_allocated(self._device) - self._before
 
 
-def floors(costed: CostedModel, point: PassShape, rates: Rates) -> Row:
+def floors(costed: TimedModel, point: PassShape, rates: Rates) -> Row:
     """Return the minimum seconds of a pass by bytes and by operations, and the one that binds."""
     work = costed.model_work.of_pass(point.width, point.context, point.batch)
     by_bytes, by_operations = (
@@ -154,7 +154,7 @@ def floors(costed: CostedModel, point: PassShape, rates: Rates) -> Row:
     return {"bytes_floor_s": by_bytes, "operations_floor_s": by_operations, "binds": binds}
 
 
-def refusal(costed: CostedModel, pair: CostedPair, point: PassShape, opened: bool) -> str | None:
+def skip_reason(costed: TimedModel, pair: TimedPair, point: PassShape, opened: bool) -> str | None:
     """Return the reason why a pass cannot be measured; None if it can be tried.
 
     `opened` is True if its cache exists already.

@@ -51,7 +51,7 @@ def against(
     if not chosen:
         raise FlybenchError(
             "every run after --against is a recording or has a setting outside the grid: omit the "
-            "grid to replay the settings of the runs, or give other runs."
+            "grid to replay the settings of these runs, or pass other runs."
         )
     tables = [_against(folders, part, samples) for samples, part in chosen.items()]
     return pd.concat(tables, ignore_index=True)
@@ -71,8 +71,8 @@ def common_samples(folders: Sequence[RunFolder]) -> frozenset[str]:
     shared = set.intersection(*map(_answered, folders))
     if not shared:
         raise FlybenchError(
-            f"{', '.join(str(folder.path) for folder in folders)} have no finished sample in "
-            "common: continue them, or give recordings of the same samples."
+            f"{', '.join(str(folder.path) for folder in folders)} have no finished samples in "
+            "common: resume them, or pass recordings of the same samples."
         )
     return frozenset(sample for sample, _ in shared)
 

@@ -3,7 +3,7 @@
 Some rows of these drafts are recorded, others are imputed:
 
 - A deterministic draft depends only on the text before it. The draft from a position is therefore
-  the rest of the round that covers the position. All of that rest is recorded, including the tokens
+  the remainder of the round that covers the position. It is recorded in full, including the tokens
   after a rejected one, because the target has scored them.
 - After a draft that was accepted whole, the target's own token follows. The target's entropy is
   recorded there, the drafter's token is not. Its match is imputed from a row of similar entropy
@@ -12,8 +12,8 @@ Some rows of these drafts are recorded, others are imputed:
   continuation are imputed from a row of similar entropy with as many matches since its last
   mismatch.
 
-A recording with a long K therefore serves every shorter one, and a replay of its own setting
-imputes no tokens. A draft that ended early, as those of lookup do, ends there in the replay too.
+A recording with a large K therefore covers every smaller K, and a replay of its own setting
+imputes no tokens. A draft that ended early, as lookup drafts do, ends there in the replay too.
 The rest of a round is only an approximation for EAGLE-3, whose later tokens depend on predicted
 features, and for lookup, which finds more matches in a longer text.
 """
@@ -27,11 +27,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from flybench.analysis.replay.rows import NOWHERE, Bools, Floats32, Ints, Rows
+from flybench.analysis.replay.rows import NOT_EMITTED, Bools, Floats32, Ints, Rows
 
 SEED = 20251122
 NEARBY = 10  # largest distance, in ranks of entropy, between a row and its source row
-MOST_MATCHES = 8  # cap of the number of matches since the last mismatch
+MAX_MATCHES = 8  # cap of the number of matches since the last mismatch
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class ImputedRows:
                 known = np.flatnonzero(rows.drafted)
             sources = _similar(rows.entropy, missing, known, rng)
             self.match[missing], self.source_row[missing] = rows.match[sources], sources
-            continues = self.match[missing] & (rows.text[missing] != NOWHERE)
+            continues = self.match[missing] & (rows.text[missing] != NOT_EMITTED)
             # The next round is on the text, unless the answer ends here.
             continues &= ~np.isin(rows.text[missing] + 1, rows.answers["end"])
             after = np.minimum(missing + 1, len(rows.text) - 1)
@@ -94,7 +94,7 @@ class ImputedRows:
     def _states(self) -> tuple[Ints, Bools]:
         """Return the state of the draft before every row of its round: (matches, diverged).
 
-        The matches are those since the last mismatch, at most `MOST_MATCHES`.
+        The matches are those since the last mismatch, at most `MAX_MATCHES`.
         """
         rows = self.rows
         index = np.arange(len(rows.match))
@@ -103,12 +103,12 @@ class ImputedRows:
         latest = np.concatenate([[-1], latest[:-1]])
         diverged = latest >= begin
         since = index - np.where(diverged, latest + 1, begin)
-        return np.minimum(since, MOST_MATCHES), diverged
+        return np.minimum(since, MAX_MATCHES), diverged
 
     @cached_property
     def starts(self) -> Ints:
         """The first row of the draft from each position of the text [P]."""
-        on_text = np.flatnonzero(self.rows.text != NOWHERE)
+        on_text = np.flatnonzero(self.rows.text != NOT_EMITTED)
         starts = np.empty(len(on_text), dtype=np.int64)
         starts[self.rows.text[on_text]] = on_text
         return starts

@@ -95,8 +95,8 @@ def recorded_config(folder: RunFolder) -> RunConfig:
     method = config.method
     if method.draft.kind == "none" or method.draft.grows_trees:
         raise FlybenchError(
-            f"{folder.path} is a run of method {method.name}, which does not draft chains: replay "
-            "one of method=spd or method=fly with record.traces=true."
+            f"{folder.path} was run with method {method.name}, which does not draft chains: replay "
+            "a run of method=spd or method=fly with record.traces=true."
         )
     if not config.sampling.rule().greedy:
         raise FlybenchError(
@@ -118,8 +118,8 @@ def same_drafter(one: MethodConfig, other: MethodConfig) -> bool:
 def _check_drafter(recorded: MethodConfig, method: MethodConfig) -> None:
     if not same_drafter(recorded, method):
         raise FlybenchError(
-            f"method.draft.kind={method.draft.kind} cannot be replayed from a run whose drafter is "
-            f"{recorded.draft.kind} with other settings: record a run of that drafter."
+            f"method.draft.kind={method.draft.kind} cannot be replayed from a run with drafter "
+            f"{recorded.draft.kind} or other drafter settings: record a run with that drafter."
         )
 
 

@@ -19,7 +19,7 @@ from flybench.records.traces import read_traces
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Floats32 = NDArray[np.float32]
-NOWHERE = -1
+NOT_EMITTED = -1
 NOT_REJECTED = {outcome.code for outcome in (Outcome.NOT_REACHED, *ACCEPTED_OUTCOMES)}
 
 
@@ -34,7 +34,7 @@ class Rows:
         drafted: whether the row has a drafted token.
         round: index of the round, over all answers.
         position: index of the row in its round.
-        text: position of the token that the row emitted; `NOWHERE` if it emitted none.
+        text: position of the token that the row emitted; `NOT_EMITTED` if it emitted none.
         chosen: whether the emitted token was the target's own choice.
         answers: one row for each answer: sample, turn, and its `begin` and `end` in the text.
         corrected: positions right after a correction.
@@ -75,8 +75,8 @@ def read_rows(folder: RunFolder, method: str, k: int, samples: Collection[str] |
     ]
     if not records:
         raise FlybenchError(
-            f"{folder.path} has no finished sample of method {method} to replay: continue it with "
-            "the same `flybench run`."
+            f"{folder.path} has no finished samples of method {method} to replay: resume it with "
+            "the same `flybench run` command."
         )
     bar = tqdm(records, desc="traces", unit="sample", leave=False, disable=None)
     traces = [read_traces(folder, record) for record in bar]
@@ -125,7 +125,7 @@ def make_rows(
         top3_entropy=frame["top3_entropy"].to_numpy(),
         round=number,
         position=position,
-        text=np.where(on_text, starts[number] + position, NOWHERE),
+        text=np.where(on_text, starts[number] + position, NOT_EMITTED),
         chosen=on_text & ~loose,
         answers=answers,
         corrected=starts[1:][rejected[:-1] & ~first[1:]],

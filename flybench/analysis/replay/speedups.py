@@ -1,4 +1,4 @@
-"""Projected speed-ups of replays at the costs of a `flybench latency`."""
+"""Projected speed-ups of replays, using step costs from `flybench latency`."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def estimates(table: pd.DataFrame, left_out: int) -> str:
         "are not in the traces, `diverged` the share of rounds that leave the recorded text.",
     ]
     if left_out:
-        parts.append(f"{left_out} combinations are left out: their window does not fit in k.")
+        parts.append(f"{left_out} combinations were skipped: their window does not fit in k.")
     return "\n".join(parts)
 
 

@@ -1,9 +1,9 @@
 """Replay of one setting along a recorded text, round by round.
 
-The verifiers of `flybench.verify` judge the drafts from all positions of the text at once. If a
+The verifiers of `flybench.verify` verify the drafts from all positions of the text at once. If a
 round emits the recorded tokens, the next round starts right after them. If it emits other tokens,
-the round diverges and its continuation is unknown. The next round then starts as many tokens
-further in the recorded text. After a correction it starts at the nearest recorded position that
+the round diverges and its continuation is unknown. The next round then starts that many tokens
+further along the recorded text. After a correction it starts at the nearest recorded position that
 follows a correction, since drafts there match less often than elsewhere.
 """
 

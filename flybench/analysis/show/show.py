@@ -24,7 +24,7 @@ def show(path: Path, sample: str | None, given: str | None) -> int:
     folder = CachedFolder(path)
     if not folder.records():
         raise FlybenchError(
-            f"{path} has no records yet: repeat its `flybench run`, which continues it."
+            f"{path} has no records yet: rerun its `flybench run` command to resume it."
         )
     method = _method(folder, given)
     if sample is None:

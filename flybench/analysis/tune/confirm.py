@@ -1,9 +1,9 @@
 """Real runs of the candidates on the second half of the samples, until intervals decide.
 
-All methods and AR answer every sample side by side. The number of samples grows with every look. A
-loose setting that is decided at a look is not decoded any further. Since several settings are
-tested at several looks, the intervals have Bonferroni's correction for looks and settings: at most
-one tuning in twenty confirms a setting by chance.
+AR and all methods run side by side on every sample. The number of samples grows with every look
+(interim analysis). A loose setting that is resolved at a look is not run any further. Because
+several settings are tested at several looks, the intervals are Bonferroni-corrected for both: at
+most one tuning in twenty confirms a setting by chance.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Prepared:
         if file is not None:
             return file
         log.info(
-            "Measuring the costs of steps, since there is no `flybench latency` of this pair here."
+            "Measuring step costs, because no `flybench latency` result for this pair was found."
         )
         use_threads(self.plan.engine)
         made = measured(replace(self.first, out=self.config.out))
@@ -95,14 +95,14 @@ def _composed(request: Request) -> RunConfig:
     for override in request.overrides:
         if override.key.startswith(OWN):
             raise FlybenchError(
-                f"{override.key} is not allowed, since a tuning sets it: leave it out, and give "
-                "the values to try as tune.k, tune.rule, tune.theta, tune.window and tune.lookup."
+                f"{override.key} is not allowed, because `tune` sets it: remove it, and set the "
+                "values to try with tune.k, tune.rule, tune.theta, tune.window and tune.lookup."
             )
     configs = cells(request)
     if len(configs) > 1:
         raise FlybenchError(
-            f"flybench tune takes one model and one task, not {len(configs)} runs: leave out -m, "
-            "and list settings as tune.NAME=VALUE,…."
+            f"flybench tune takes one model and one task, not {len(configs)} runs: remove -m, and "
+            "list settings as tune.NAME=VALUE,VALUE."
         )
     (config,) = configs
     if not config.sampling.rule().greedy:
@@ -126,7 +126,7 @@ def _halves(config: RunConfig, settings: TuneSettings) -> tuple[RunConfig, RunCo
     if count < MIN_TUNING_SAMPLES:
         raise FlybenchError(
             f"{count} samples are too few to choose on one half and confirm on the other: use at "
-            f"least {MIN_TUNING_SAMPLES}, better hundreds."
+            f"least {MIN_TUNING_SAMPLES}, ideally hundreds."
         )
     decisive = [whole.identity(), asdict(settings), config.limit, config.offset]
     name = f"tune-{config.model.name}-{config.task.name}-{digest(decisive)[:8]}"

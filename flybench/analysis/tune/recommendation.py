@@ -8,7 +8,7 @@ from typing import NamedTuple
 from flybench.analysis.tune.confirm import CandidateResult
 from flybench.analysis.tune.settings import describe_method
 from flybench.config import MethodConfig
-from flybench.config.checks import MANY
+from flybench.config.checks import MAX_COUNT
 from flybench.metrics.stats import samples_needed
 from flybench.metrics.suppression import POWER
 
@@ -33,14 +33,14 @@ def recommend(results: Sequence[CandidateResult], margin: float) -> Recommendati
         # A setting that is not faster than the best one need not be resolved.
         rivals = [each for each in unresolved if each.gain.side(_gain_of(best)) != "below"]
         first = (
-            f"Recommended: {describe_method(best.method)}, {_fast(best)}; {_gain(best)}, and it "
-            "keeps the accuracy."
+            f"Recommended: {describe_method(best.method)}, {_fast(best)} and {_gain(best)}; it "
+            "preserves accuracy."
         )
         return Recommendation(best.method, not rivals, [first, *notes])
     method, first = _fallback(exact, bool(loose))
     loss = exact.retention.verdict(margin) == "lost"
     warning = (
-        [f"{describe_method(exact.method)} should lose nothing, and {_kept(exact)}."]
+        [f"{describe_method(exact.method)} should lose no accuracy, but its {_kept(exact)}."]
         if loss
         else []
     )
@@ -50,7 +50,9 @@ def recommend(results: Sequence[CandidateResult], margin: float) -> Recommendati
 def _fallback(exact: CandidateResult, compared: bool) -> tuple[MethodConfig | None, str]:
     """Return the exact setting if it is faster than AR, or else AR."""
     reason = (
-        "no loose setting was confirmed" if compared else "no loose setting is projected faster"
+        "no loose setting was confirmed"
+        if compared
+        else "no loose setting is projected to be faster"
     )
     if not exact.n:
         return None, "Recommended: ar, since no sample was finished."
@@ -85,11 +87,11 @@ def _not_resolved(result: CandidateResult, margin: float) -> str:
     if result.retention.interval is None:
         return (
             f"{name}: not resolved, since AR solved {result.solved:g} of {result.judged}, too "
-            "few for a retention: use more samples, or a task that the target can solve."
+            "few to estimate retention: use more samples, or a task that the target can solve."
         )
     if result.failed and not _open(result, margin):
         return f"{name}: not resolved, since {result.failed} samples failed: run them again."
-    needed = max(_open(result, margin), default=MANY)
+    needed = max(_open(result, margin), default=MAX_COUNT)
     facts = ", ".join((_kept(result), _fast(result), _gain(result), f"n={result.n}"))
     return f"{name}: not resolved, {_samples(needed)}; {facts}."
 
@@ -101,7 +103,7 @@ def _open(result: CandidateResult, margin: float) -> list[int]:
         if result.pairs is not None and (kept.point or 0) >= bar:
             # Only scored pairs count here, and not every sample is scored.
             judged = samples_needed(result.pairs, margin, POWER, result.level)
-            found.append(min(MANY, round(judged * result.n / max(result.judged, 1))))
+            found.append(min(MAX_COUNT, round(judged * result.n / max(result.judged, 1))))
         else:
             found.append(kept._replace(n=result.n).needed(bar))
     speeds = (result.speedup, result.gain)
@@ -109,7 +111,7 @@ def _open(result: CandidateResult, margin: float) -> list[int]:
 
 
 def _samples(needed: int) -> str:
-    return f"needs n ≥ {needed:,}" if needed < MANY else f"needs over {MANY:,} samples"
+    return f"needs n ≥ {needed:,}" if needed < MAX_COUNT else f"needs over {MAX_COUNT:,} samples"
 
 
 def _gain_of(result: CandidateResult) -> float:

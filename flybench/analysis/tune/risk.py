@@ -2,7 +2,7 @@
 
 Every loose token is weighted by its class (`flybench.core.token_classes`, from the texts of tokens
 only, without their position): a digit may be the answer, a comma rarely is. The weights are a
-judgement and were fixed before any measurement. Loose tokens in the opening of an answer are
+judgement call and were fixed before any measurement. Loose tokens in the opening of an answer are
 counted separately, since they may change the form of the whole answer.
 """
 

@@ -10,7 +10,7 @@ from flybench.config import DRAFT_MODEL_KINDS, EXACT, DraftConfig, MethodConfig,
 from flybench.config.checks import positive
 from flybench.core.errors import FlybenchError
 
-MOST_LOOKS = 10
+MAX_LOOKS = 10
 # Names of a drafter's methods with the exact rule and with a loose one.
 NAMES = {"model": ("spd", "fly_no_lookup"), "nested": ("spd_lookup", "fly")}
 
@@ -33,19 +33,20 @@ class TuneSettings:
     def __post_init__(self) -> None:
         for name in ("rule", "theta", "window", "k", "lookup"):
             if not getattr(self, name):
-                raise FlybenchError(f"tune.{name} is empty: give at least one value.")
+                raise FlybenchError(f"tune.{name} is empty: set at least one value.")
         for k in self.k:
             positive("tune.k", k)
         positive("tune.confirm", self.confirm)
-        if not 1 <= self.looks <= MOST_LOOKS:
+        if not 1 <= self.looks <= MAX_LOOKS:
             raise FlybenchError(
-                f"tune.looks={self.looks} is not allowed: use 1 to {MOST_LOOKS}, since every look "
+                f"tune.looks={self.looks} is not allowed: use 1 to {MAX_LOOKS}, since every look "
                 "makes the intervals wider."
             )
         if not any(k > window for k, window in product(self.k, self.window)):
             raise FlybenchError(
-                f"no tune.k={_listed(self.k)} is above a tune.window={_listed(self.window)}, and "
-                "the window must fit in the draft after a mismatch: raise one or lower the other."
+                f"no tune.k={_listed(self.k)} exceeds any tune.window={_listed(self.window)}, but "
+                "the window must fit in the draft after a mismatch: raise tune.k or lower "
+                "tune.window."
             )
 
     def drafters(self, base: MethodConfig) -> list[MethodConfig]:
@@ -56,8 +57,8 @@ class TuneSettings:
         """
         if base.draft.kind not in ("lookup", *DRAFT_MODEL_KINDS):
             raise FlybenchError(
-                f"method={base.name} cannot be tuned, since its drafter is {base.draft.kind}: "
-                "choose method=fly, or another whose drafts come from a draft model or lookup."
+                f"method={base.name} cannot be tuned, because its drafter is {base.draft.kind}: "
+                "choose method=fly, or another method that drafts with a draft model or lookup."
             )
         drafts = [base.draft]
         if base.needs_draft_model:

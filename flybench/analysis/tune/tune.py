@@ -28,7 +28,7 @@ def show_plan(ready: Prepared) -> int:
     dry_run(_recorded(ready))
     print(
         f"From these, {count(len(ready.methods), 'setting')} would be replayed; the fastest exact "
-        f"one and up to {count(ready.settings.confirm, 'loose one')} would then answer "
+        f"one and up to {count(ready.settings.confirm, 'loose one')} would then run on "
         f"{count(ready.second.limit or 0, 'other sample')}."
     )
     return RESOLVED

@@ -1,6 +1,6 @@
 """Bytes that a model reads for each decoded token: its weights and its cache.
 
-Divided by the memory bandwidth they are the minimum time of a step at batch size 1.
+Divided by the memory bandwidth, they give the minimum step time at batch size 1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Memory that a pair takes, computed before a weight is loaded.
+"""Memory requirements of a model pair, computed before any weights are loaded.
 
-Activations, workspaces of the engine and the process itself are not included.
+Activations, engine workspaces and the process itself are not included.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from flybench.engine.drafters.shared_embeddings import DraftLayers
 from flybench.engine.eagle3.checkpoint import find_head
 from flybench.engine.eagle3.layout import LAYER
 from flybench.engine.loading.description import find_draft_layers
-from flybench.engine.loading.load import UNCUT
+from flybench.engine.loading.load import FULL_MODEL
 from flybench.engine.loading.placement import DTYPES, resolve_dtype
 from flybench.engine.loading.source import local_folder, locate
 from flybench.engine.loading.untrained import Untrained, model_config
@@ -69,7 +69,7 @@ def draft_sizes(model: ModelConfig, engine: EngineConfig) -> Sizes:
         share = own.layers / config.get_text_config().num_hidden_layers
         cached = kv_bytes_per_token(config.get_text_config(), itemsize)
         return Sizes(layers + trim, None if cached is None else int(cached * share))
-    shared = engine.tp == 1 and replace(ref, **UNCUT) == replace(target, **UNCUT)
+    shared = engine.tp == 1 and replace(ref, **FULL_MODEL) == replace(target, **FULL_MODEL)
     weights = 0 if shared else _weights(ref, config, itemsize)
     cached = _cache(ref, config, itemsize)
     return Sizes(None if weights is None else weights + trim, cached)

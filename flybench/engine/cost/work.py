@@ -1,6 +1,6 @@
-"""Work of a forward pass: bytes to read and operations to do, by width, context and batch.
+"""Work of a forward pass: bytes read and FLOPs, by width, context and batch size.
 
-Divided by the rates of the machine, they are the two bounds of a roofline; the larger one applies.
+Divided by the machine's rates, they give the two bounds of the roofline; the larger one applies.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A draft that shares the target's weights and skips a range of its middle layers.
+"""A draft model that shares the target's weights and skips a range of its middle layers.
 
-Self-speculation without training needs no extra memory, but every draft token costs most of a
-target pass, and the model was not trained to skip layers.
+Training-free self-speculation needs no extra memory for weights, but every draft token costs most
+of a target pass, and the model was not trained to skip layers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A draft model with its own few layers that shares the target's embeddings and output layer.
 
-Embeddings are most of the bytes of a small model. The folder of such a draft has only its layers,
-the last norm, and the ids to score, the most frequent first. The shared layers need no memory, and
+Embeddings account for most of a small model's bytes. The folder of such a draft model contains only
+its layers, the final norm, and the ids to score, most frequent first. Sharing costs no memory, and
 the vocabulary is the target's by construction. `flybench/train/draft.py` creates such folders.
 """
 
@@ -112,8 +112,8 @@ def attach_layers(target: PreTrainedModel, own: DraftLayers) -> PreTrainedModel:
     _check_parts(needed, own, target)
     if int(own.ids.max()) >= config.vocab_size:
         raise FlybenchError(
-            f"The draft in {own.name} proposes the id {int(own.ids.max())}, and the target has "
-            f"{config.vocab_size}: choose the target that it was trained for."
+            f"The draft model in {own.name} can propose id {int(own.ids.max())}, but the target "
+            f"has only {config.vocab_size} ids: choose the target that it was trained for."
         )
     placed = {n: own.parts[n].to(target.device, target.dtype) for n in needed}
     decoder.load_state_dict(placed, assign=True, strict=False)
@@ -125,7 +125,7 @@ def _check_parts(needed: Mapping[str, Tensor], own: DraftLayers, target: PreTrai
     wrong += [n for n, p in needed.items() if n in own.parts and own.parts[n].shape != p.shape]
     if wrong:
         raise FlybenchError(
-            f"The draft in {own.name} was not made for this target ({type(target).__name__}, "
-            f"{target.config.hidden_size} wide): {len(wrong)} of {len(needed)} tensors do not fit, "
-            f"the first is {wrong[0]}; train a draft for the target, or choose another one."
+            f"The draft model in {own.name} was trained for another target, not this "
+            f"{type(target).__name__} with hidden size {target.config.hidden_size}: {len(wrong)} "
+            f"of {len(needed)} tensors do not fit, such as {wrong[0]}; train or choose another one."
         )

@@ -1,4 +1,4 @@
-"""A draft model that scores only frequent ids, since the output layer dominates a small model.
+"""A draft model that scores only frequent ids, because the LM head dominates a small model.
 
 Source: VocabTrim (arXiv 2506.22694). Other ids are never proposed, but the target still emits them:
 a lossless rule stays lossless.

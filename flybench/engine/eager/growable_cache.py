@@ -13,7 +13,7 @@ from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
 # Spare tokens, absolute and as a fraction of the length, which keeps the number of copies small.
-LEAST_ROOM = 256
+MIN_ROOM = 256
 ROOM = 0.25
 
 
@@ -41,7 +41,7 @@ class GrowableLayer(DynamicLayer):
 
 def _room(like: Tensor, tokens: int) -> Tensor:
     *outer, _, width = like.shape
-    return like.new_empty(*outer, tokens + max(int(tokens * ROOM), LEAST_ROOM), width)
+    return like.new_empty(*outer, tokens + max(int(tokens * ROOM), MIN_ROOM), width)
 
 
 def _put(buffers: Sequence[Tensor], start: int, tokens: Sequence[Any]) -> None:

@@ -42,8 +42,8 @@ class EagerModel:
         if unsafe:
             raise FlybenchError(
                 f"{type(model).__name__} has layers of type {', '.join(sorted(unsafe))}, whose "
-                "state cannot be rolled back after a rejected draft: choose a model with "
-                "attention layers only."
+                "state cannot be rolled back after a rejected draft: choose a model that has "
+                "only attention layers."
             )
         use_skinny_matmul(model)
         self._model = model

@@ -1,7 +1,7 @@
-"""Matrix products of few rows on a CPU, as batched products with blocks of the weight.
+"""Skinny matrix multiplication on a CPU, as batched products with blocks of the weight.
 
-MKL multiplies one to three rows by a weight at the speed of memory on Intel's processors; on others
-it uses one thread for a single row. It is much slower for a few rows more. A batched product with
+MKL multiplies one to three rows by a weight at memory bandwidth on Intel CPUs; on other CPUs it
+uses one thread for a single row. It is much slower for slightly more rows. A batched product with
 blocks of the weight's rows uses all threads, which speeds up the steps of AR and of a draft and the
 passes that verify one. `python benchmarks/skinny_matmul.py` compares both for each number of rows.
 """

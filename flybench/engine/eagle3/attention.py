@@ -12,7 +12,7 @@ from flybench.engine.kernels.attention import attend
 
 
 @dataclass(frozen=True)
-class Behind:
+class CausalAttention:
     """Causal attention: the new tokens are written after `base` [1] others."""
 
     keys: Tensor
@@ -26,7 +26,7 @@ class Behind:
 
 
 @dataclass(frozen=True)
-class Masked:
+class TreeAttention:
     """Tree attention: the new tokens are written to `slots` [T]; `seen` [T, live] is the mask."""
 
     keys: Tensor
@@ -35,8 +35,8 @@ class Masked:
     seen: Tensor
 
     @classmethod
-    def behind(cls, keys: Tensor, values: Tensor, slots: Tensor, live: int) -> Masked:
-        """Run `Behind` over at most `live` slots, which is cheaper if a pass is not captured."""
+    def behind(cls, keys: Tensor, values: Tensor, slots: Tensor, live: int) -> TreeAttention:
+        """`CausalAttention` over at most `live` slots, which is cheaper if nothing is captured."""
         return cls(keys, values, slots, torch.arange(live, device=slots.device) <= slots[:, None])
 
     def __call__(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:

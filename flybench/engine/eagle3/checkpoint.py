@@ -1,4 +1,4 @@
-"""Reading of heads in the three public formats, and writing in that of vllm-project/speculators."""
+"""Read heads in the three public formats, and write the vllm-project/speculators format."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class HeadSource:
     context_limit: int | None = None
 
     def caution(self, longest: int) -> str | None:
-        """Return a remark for readers of a run with texts of up to `longest` tokens, if any."""
+        """Return a warning if a run's sequences can exceed the training length, else None."""
         if self.context_limit is None or longest <= self.context_limit:
             return None
         return (
@@ -75,19 +75,19 @@ def load_head(folder: Path, target: PreTrainedModel) -> Eagle3Head:
     tensors |= _vocabulary(head_of, tensors, name)
     if missing := sorted(set(needed) - set(tensors)):
         raise FlybenchError(
-            f"{name} lacks {len(missing)} tensors of an EAGLE-3 head, {missing[0]} first: fetch it "
-            "again, or use another head."
+            f"{name} lacks {len(missing)} tensors of an EAGLE-3 head, such as {missing[0]}: "
+            "download it again, or use another head."
         )
     if strange := sorted(set(tensors) - set(needed) - set(shared)):
         raise FlybenchError(
-            f"{name} has {len(strange)} tensors that an EAGLE-3 head has no use for, {strange[0]} "
-            "first: it is of a kind that is not supported."
+            f"{name} has {len(strange)} unexpected tensors for an EAGLE-3 head, such as "
+            f"{strange[0]}: this kind of head is not supported."
         )
     for key, value in needed.items():
         if tensors[key].shape != value.shape:
             raise FlybenchError(
-                f"{key} of {name} is {list(tensors[key].shape)} and should be "
-                f"{list(value.shape)}: its config.json does not belong to its weights."
+                f"{key} of {name} has shape {list(tensors[key].shape)}, expected "
+                f"{list(value.shape)}: its config.json does not match its weights."
             )
     placed = {
         key: tensors[key].to(
@@ -178,13 +178,13 @@ def _check_sizes(config: HeadConfig, tensors: Tensors, name: str) -> None:
     fc, width = tensors.get("fc.weight"), config.target_hidden_size
     if fc is not None and fc.shape[1] != 3 * width:
         raise FlybenchError(
-            f"{name} joins hidden states of {fc.shape[1]} numbers and this target has 3 · "
+            f"{name} expects {fc.shape[1]} concatenated features, but this target has 3 · "
             f"{width} = {3 * width}: use a head that was trained for this target."
         )
     if not config.own_embeddings and config.layer.hidden_size != width:
         raise FlybenchError(
-            f"{name} has {config.layer.hidden_size} hidden units, its target {width}, and no "
-            "embeddings: fetch it again, or use another head."
+            f"{name} has hidden size {config.layer.hidden_size}, its target {width}, and the head "
+            "has no embeddings: download it again, or use another head."
         )
 
 
@@ -209,13 +209,13 @@ def _vocabulary(config: HeadConfig, tensors: Tensors, name: str) -> Tensors:
     if d2t is None:
         if size != vocab:
             raise FlybenchError(
-                f"{name} drafts {size} of {vocab} ids and has no d2t to say which: fetch it again."
+                f"{name} drafts {size} of {vocab} ids but has no d2t mapping: download it again."
             )
         d2t = torch.zeros(size, dtype=torch.long)
     ids = torch.arange(len(d2t)) + d2t.long()
     if len(d2t) != size or ids.min() < 0 or ids.max() >= vocab:
         raise FlybenchError(
-            f"d2t of {name} maps {len(d2t)} ids to {int(ids.min())}…{int(ids.max())}, and should "
+            f"d2t of {name} maps {len(d2t)} ids to {int(ids.min())}…{int(ids.max())}, but should "
             f"map {size} ids to 0…{vocab - 1}: use a head that was trained for this target."
         )
     mask = torch.zeros(vocab, dtype=torch.bool).index_fill(0, ids, True)

@@ -165,7 +165,7 @@ class Eagle3Head(nn.Module):
         logits: Tensor = self.lm_head(normed)
         return logits
 
-    def guess(self, normed: Tensor) -> Tensor:
+    def predict(self, normed: Tensor) -> Tensor:
         """Return the top-1 id of the target's vocabulary for each input row of `score`."""
         return self.in_target(self.score(normed).argmax(-1))
 

@@ -47,8 +47,8 @@ def head_config(
     deeper = sorted(key for key in tensors if key.startswith("layers.1."))
     if deeper:
         raise FlybenchError(
-            f"{name} has more than one layer ({deeper[0]}), which is not supported: use a head of "
-            "one layer."
+            f"{name} has more than one layer ({deeper[0]}), which is not supported: use a "
+            "single-layer head."
         )
     given = dict(found["transformer_layer_config"] if nested else found)
     layer = LlamaConfig(**{key: given[key] for key in LAYER if given.get(key) is not None})
@@ -90,8 +90,8 @@ def _taps(found: Mapping[str, Any], nested: bool, layers: int, name: str) -> tup
         return default_taps(layers)
     if len(ids) != 3:
         raise FlybenchError(
-            f"{name} reads {len(ids)} hidden states ({key}: {list(ids)}) and an EAGLE-3 head reads "
-            "three: use another head."
+            f"{name} reads {len(ids)} hidden states ({key}: {list(ids)}), but an EAGLE-3 head must "
+            "read three: use another head."
         )
     first, second, third = (int(index) + (0 if nested else 1) for index in ids)
     return first, second, third

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from flybench.engine.cost.footprint import Footprint, stored_bytes
 from flybench.engine.eager.skinny_matmul import use_skinny_matmul
-from flybench.engine.eagle3.attention import Behind, Masked
+from flybench.engine.eagle3.attention import CausalAttention, TreeAttention
 from flybench.engine.eagle3.head import Attend, Eagle3Head
 from flybench.engine.graph.capture import compiles
 from flybench.engine.graph.forward import SPLIT
@@ -34,14 +34,14 @@ class HeadModel:
         self._max_length = max_length
         self._keys = self._values = torch.empty(0)
         self._run: Callable[..., tuple[Tensor, Tensor]] = run_module
-        self._guess = Eagle3Head.guess
+        self._predict = Eagle3Head.predict
         if captured:
             rewire_linears(head, row_invariant=False)
         else:
             use_skinny_matmul(head)
         if captured and compiles(self.device):
             fuse = partial(torch.compile, fullgraph=True, dynamic=False)
-            self._run, self._guess = fuse(run_module), fuse(Eagle3Head.guess)
+            self._run, self._predict = fuse(run_module), fuse(Eagle3Head.predict)
 
     def reserve(self, scratch: int) -> HeadModel:
         """Return the head with its own buffers, for so many tokens after the longest text."""
@@ -53,12 +53,12 @@ class HeadModel:
 
     def read(self, ids: Tensor, features: Tensor, base: Tensor, live: int) -> tuple[Tensor, Tensor]:
         """Run ids [T] with features [T, H] after `base` [1] others, all in `live` slots. Returns
-        the next features and the inputs of `guess` and the head's `score`, [T, H].
+        the next features and the inputs of `predict` and the head's `score`, [T, H].
         """
         slots = base + torch.arange(len(ids), device=self.device)
         if self.captured:
-            return self._pass(ids, features, slots, Behind(self._keys, self._values, base))
-        attend = Masked.behind(self._keys, self._values, slots, live)
+            return self._pass(ids, features, slots, CausalAttention(self._keys, self._values, base))
+        attend = TreeAttention.behind(self._keys, self._values, slots, live)
         return self._pass(ids, features, slots, attend)
 
     def read_level(
@@ -68,7 +68,7 @@ class HeadModel:
 
         Keys and values are written to `slots` [T]; `seen` [T, live] masks the first `live` slots.
         """
-        attend = Masked(self._keys, self._values, slots, seen)
+        attend = TreeAttention(self._keys, self._values, slots, seen)
         return self._pass(ids, features, positions, attend)
 
     @torch.inference_mode()
@@ -80,9 +80,9 @@ class HeadModel:
         following, normed = run(self.head, ids[None], features[None], positions[None], attend)
         return following[0], normed[0]
 
-    def guess(self, normed: Tensor) -> Tensor:
+    def predict(self, normed: Tensor) -> Tensor:
         """Return the top-1 id of the target's vocabulary for each row [T, H]."""
-        return self._guess(self.head, normed)
+        return self._predict(self.head, normed)
 
 
 def head_footprint(head: Eagle3Head) -> Footprint:

@@ -45,11 +45,11 @@ def _captured(work: Callable[[], T], device: torch.device) -> Callable[[], T]:
     side = torch.cuda.Stream(device)
     side.wait_stream(torch.cuda.current_stream(device))
     with torch.cuda.stream(side):
-        for _ in range(2):  # compile, then allocate what only a first run allocates
+        for _ in range(2):  # compile, then make one-time allocations
             work()
     torch.cuda.current_stream(device).wait_stream(side)
     graph = torch.cuda.CUDAGraph()
-    # Only this thread's calls count: NCCL watches its own from another.
+    # Check only this thread's calls: NCCL's watchdog thread makes its own CUDA calls.
     with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
         output = work()
 

@@ -1,4 +1,4 @@
-"""A whole draft of K tokens as one CUDA graph, with a single launch."""
+"""A complete draft of K tokens as one CUDA graph, replayed with a single launch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Drafting(Protocol):
 
     device: torch.device
     vocab_size: int
-    inbox: Tensor
+    input_buffer: Tensor
 
     def load(self, ids: Sequence[int], width: int) -> None: ...
 
@@ -52,7 +52,7 @@ class CapturedDraft:
 
     def _work(self, pending: int) -> Drawn:
         model, device = self._model, self._model.device
-        base, unread = model.inbox[:1], model.inbox[1 : 1 + pending]
+        base, unread = model.input_buffer[:1], model.input_buffer[1 : 1 + pending]
         logits = model.logits(unread, base, base + torch.arange(pending, device=device), 1)
         # Compiled code needs aligned addresses, so each step's slot has a separate row.
         steps = torch.arange(pending, pending + self._count - 1, device=device)

@@ -1,6 +1,6 @@
-"""Transformers' own decoder layers, rewired for static shapes.
+"""Transformers' own decoder layers, patched for static shapes.
 
-Every layer keeps its module and forward pass. It gets a static cache, attention over the filled
+Every layer keeps its module and forward method. It gets a static cache, attention over the filled
 part of it, and fused projections. All layers run one compiled function: a model is compiled once
 for each width of pass, regardless of its depth.
 """
@@ -88,7 +88,7 @@ def install(
     model.config._attn_implementation = ATTENTION
     compiled: Callable[..., Any] = run_module
     if compiles(model.device):
-        # Imported here, because Inductor takes seconds to import and a CPU does without.
+        # Imported lazily: importing Inductor takes seconds, and it is not needed on a CPU.
         from flybench.engine.graph.reductions import use_row_invariant_reductions
 
         use_row_invariant_reductions()
@@ -96,9 +96,9 @@ def install(
             most = max(getattr(torch._dynamo.config, limit), COMPILED_VARIANTS)
             setattr(torch._dynamo.config, limit, most)
         options: dict[str, Any] = {
-            # Small independent kernels, such as the rotations of queries and of keys, become one.
+            # Fuse small independent kernels, such as the rotary embeddings of queries and keys.
             **{"combo_kernels": True, "combo_kernels_pointwise_only": True},
-            # What is fused rounds as what is not: one row of Qwen3 is fused otherwise than several.
+            # Fused kernels must round like unfused ones: Qwen3 fuses one row unlike several.
             "emulate_precision_casts": True,
         }
         compiled = torch.compile(run_module, fullgraph=True, dynamic=False, options=options)
@@ -107,7 +107,7 @@ def install(
         layer.forward = partial(compiled, layer, static=static)
         for module in layer.modules():
             if hasattr(module, "layer_idx"):
-                # The same for all, because a compiled function is bound to each number it meets.
+                # The same for all layers: Dynamo would otherwise specialise on each value.
                 module.layer_idx = 0
     for module in (model.model.rotary_emb, model.model.norm):
         module.forward = partial(compiled, module)

@@ -1,4 +1,4 @@
-"""Linear layers for few rows: a skinny kernel, and joined projections."""
+"""Linear layers for few rows: a skinny-matrix kernel, and fused projections."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class SkinnyLinear(nn.Module):
         return linear(x, self.weight, self.bias, self._row_invariant)
 
 
-class Joined(nn.Module):
-    """Several projections of one input as one product; see `Part`."""
+class FusedLinear(nn.Module):
+    """Several projections of one input as one product; see `FusedSlice`."""
 
     def __init__(self, linears: list[nn.Linear], row_invariant: bool) -> None:
         super().__init__()
@@ -39,13 +39,13 @@ class Joined(nn.Module):
         self.product: Tensor | None = None
 
 
-class Part(nn.Module):
-    """One projection's columns of a `Joined` product, which its first part computes.
+class FusedSlice(nn.Module):
+    """One projection's columns of a `FusedLinear` product, which its first part computes.
 
     Transformers' modules call the parts in order with the same input; the last one releases it.
     """
 
-    def __init__(self, joined: Joined, start: int, size: int) -> None:
+    def __init__(self, joined: FusedLinear, start: int, size: int) -> None:
         super().__init__()
         # In a list: a shared submodule would be saved and moved twice.
         self._joined = [joined]
@@ -72,7 +72,7 @@ def rewire_linears(model: nn.Module, row_invariant: bool = True) -> None:
         for names in PROJECTIONS:
             parts = [getattr(module, name, None) for name in names]
             if all(_plain(part) for part in parts):
-                _join(module, names, parts, row_invariant)  # type: ignore[arg-type]
+                _fuse(module, names, parts, row_invariant)  # type: ignore[arg-type]
         for name, child in list(module.named_children()):
             if _plain(child):
                 setattr(module, name, SkinnyLinear(child, row_invariant))
@@ -82,13 +82,13 @@ def _plain(module: Any) -> TypeGuard[nn.Linear]:
     return type(module) is nn.Linear and type(module.weight) is nn.Parameter
 
 
-def _join(
+def _fuse(
     module: nn.Module, names: tuple[str, ...], parts: list[nn.Linear], row_invariant: bool
 ) -> None:
-    joined, start = Joined(parts, row_invariant), 0
+    joined, start = FusedLinear(parts, row_invariant), 0
     for name, part in zip(names, parts, strict=True):
         size = part.weight.shape[0]
-        setattr(module, name, Part(joined, start, size))
+        setattr(module, name, FusedSlice(joined, start, size))
         # Other references to the old parameter become views, so its memory is freed.
         part.weight.data = joined.weight.data[start : start + size]
         start += size

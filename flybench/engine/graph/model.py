@@ -19,7 +19,7 @@ from flybench.engine.graph.forward import SPLIT, PassOutput, StaticForward
 from flybench.engine.kernels.compact import Compaction
 from flybench.sampling import Sampling
 
-WIDEST = SPLIT  # tokens that a pass may read, its padding included
+MAX_PASS_TOKENS = SPLIT  # tokens that a pass may read, its padding included
 # A prompt is read in as many wide pieces as it fills, then in narrow ones, the last of them padded.
 PROMPT_WIDTHS = (4 * SPLIT, SPLIT)
 
@@ -46,12 +46,12 @@ class GraphModel:
         self._forward = StaticForward(model, vocab_size, max_length, row_invariant=row_invariant)
         self.slots = self._forward.slots
         self._taps = Taps(model, taps)
-        # What a pass reads: the number of filled slots, then ids. The host's copy is written again
+        # Inputs of a pass: the number of filled slots, then ids. The host buffer is overwritten
         # only after a round's synchronisation, when no copy to the device is in progress.
-        self.inbox = torch.zeros(1 + PROMPT_WIDTHS[0], dtype=torch.long, device=self.device)
-        self._outbox = torch.zeros(1 + WIDEST, dtype=torch.long)
+        self.input_buffer = torch.zeros(1 + PROMPT_WIDTHS[0], dtype=torch.long, device=self.device)
+        self._host_buffer = torch.zeros(1 + MAX_PASS_TOKENS, dtype=torch.long)
         if self.device.type == "cuda":
-            self._outbox = self._outbox.pin_memory()
+            self._host_buffer = self._host_buffer.pin_memory()
         self._length = 0
         self._passes: dict[int, Callable[[], PassOutput]] = {}
         self._drafting: dict[tuple[int, Sampling], DraftPass] = {}
@@ -77,8 +77,8 @@ class GraphModel:
         prompt, self._prompt_taps = self.ids(ids), []
         for width in self._prompt_widths(len(ids)):
             piece = prompt[self._length : self._length + width]
-            self.inbox[:1] = self._length
-            self.inbox[1 : 1 + len(piece)] = piece
+            self.input_buffer[:1] = self._length
+            self.input_buffer[1 : 1 + len(piece)] = piece
             if taps := self._prompts[width]():
                 self._prompt_taps.append(joined(taps, len(piece)))
             self._length += len(piece)
@@ -98,26 +98,26 @@ class GraphModel:
         """Copy `ids` to the input of the next pass of `width` tokens, without synchronisation."""
         self._check_room(width)
         count = 1 + len(ids)
-        self._outbox.numpy()[:count] = [self._length, *ids]
-        self.inbox[:count].copy_(self._outbox[:count], non_blocking=True)
+        self._host_buffer.numpy()[:count] = [self._length, *ids]
+        self.input_buffer[:count].copy_(self._host_buffer[:count], non_blocking=True)
 
     def advance(self, tokens: int) -> None:
         """Advance the length by the tokens that a pass has cached."""
         self._length += tokens
 
     def pass_of(self, width: int) -> Callable[[], PassOutput]:
-        """Return the captured pass over `width` ids of the inbox."""
+        """Return the captured pass over `width` ids of the input_buffer."""
         if width not in self._passes:
-            self._passes[width] = capture(partial(self.read_inbox, width), self.device)
+            self._passes[width] = capture(partial(self.run_from_buffer, width), self.device)
         return self._passes[width]
 
-    def read_inbox(self, width: int) -> PassOutput:
+    def run_from_buffer(self, width: int) -> PassOutput:
         """Run the pass that `pass_of` captures."""
         if self.ranks > 1:
-            dist.broadcast(self.inbox, src=0)
-        base = self.inbox[:1]
+            dist.broadcast(self.input_buffer, src=0)
+        base = self.input_buffer[:1]
         slots = base + torch.arange(width, device=self.device)
-        logits = self.logits(self.inbox[1 : 1 + width], base, slots, width)
+        logits = self.logits(self.input_buffer[1 : 1 + width], base, slots, width)
         return PassOutput.of(logits, self._taps.latest)
 
     def tree_pass(self, ancestors: Tensor) -> Callable[[], PassOutput]:
@@ -126,9 +126,9 @@ class GraphModel:
 
         def read() -> PassOutput:
             if self.ranks > 1:
-                dist.broadcast(self.inbox, src=0)
+                dist.broadcast(self.input_buffer, src=0)
                 dist.broadcast(ancestors.view(torch.uint8), src=0)
-            base, ids = self.inbox[:1], self.inbox[None, 1 : 1 + width]
+            base, ids = self.input_buffer[:1], self.input_buffer[None, 1 : 1 + width]
             positions = base + ancestors.sum(1) - 1
             logits = self._forward.logits(ids, base, positions, width, ancestors)
             return PassOutput.of(logits, self._taps.latest)
@@ -138,12 +138,12 @@ class GraphModel:
     def compaction(self, nodes: Tensor) -> Callable[[], object]:
         """Return a program that moves the nodes `nodes` [W] of the latest tree to its front."""
         move = Compaction(self._forward.caches())
-        return capture(lambda: move(self.inbox[:1] + 1, nodes), self.device)
+        return capture(lambda: move(self.input_buffer[:1] + 1, nodes), self.device)
 
     def _read_prompt(self, width: int) -> tuple[Tensor, ...]:
         # Every rank has the prompt, so nothing needs to be sent.
-        slots = self.inbox[:1] + torch.arange(width, device=self.device)
-        self._forward.read(self.inbox[None, 1 : 1 + width], self.inbox[:1], slots)
+        slots = self.input_buffer[:1] + torch.arange(width, device=self.device)
+        self._forward.read(self.input_buffer[None, 1 : 1 + width], self.input_buffer[:1], slots)
         return self._taps.latest
 
     def reading(self, widest: int, sampling: Sampling) -> ReadPass:

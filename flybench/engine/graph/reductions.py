@@ -19,7 +19,10 @@ from torch._inductor.codegen.simd_kernel_features import SIMDKernelFeatures
 from torch._inductor.runtime.hints import ReductionHint
 from torch._inductor.virtualized import V
 
-HELD = (256, 16_384)  # values of a row that one program holds at once, at least and at most
+PERSISTENT_RANGE = (
+    256,
+    16_384,
+)  # values of a row that one program holds at once, at least and at most
 
 
 class RowInvariantReductions(InductorChoices):
@@ -27,7 +30,7 @@ class RowInvariantReductions(InductorChoices):
 
     def uuid(self) -> str:
         """Key that separates its kernels from others in Inductor's cache."""
-        return f"flybench row-invariant reductions {HELD}"
+        return f"flybench row-invariant reductions {PERSISTENT_RANGE}"
 
     @staticmethod
     def should_use_persistent_reduction(
@@ -39,8 +42,8 @@ class RowInvariantReductions(InductorChoices):
             return own(features, cooperative_reduction)
         known: Any = V.graph.sizevars
         return bool(
-            known.statically_known_geq(features.reduction_numel, HELD[0])
-            and known.statically_known_leq(features.reduction_numel, HELD[1])
+            known.statically_known_geq(features.reduction_numel, PERSISTENT_RANGE[0])
+            and known.statically_known_leq(features.reduction_numel, PERSISTENT_RANGE[1])
         )
 
 

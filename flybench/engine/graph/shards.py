@@ -1,7 +1,7 @@
-"""Tensor parallelism with transformers' plan: each rank has a part of every linear layer.
+"""Tensor parallelism with transformers' plan: each rank has a shard of every linear layer.
 
-The plan names the layers that are split by columns, by rows (with summed outputs) or by columns
-with gathered outputs. A model is loaded by transformers in shards, whole, or without data; sharding
+The plan marks layers as column-parallel, row-parallel (outputs all-reduced) or column-parallel
+with gathered outputs. Transformers loads a model sharded, whole, or on the meta device; sharding
 turns its layers into plain layers of this rank's sizes.
 """
 
@@ -43,7 +43,7 @@ def _(x: Tensor, ranks: int) -> Tensor:
     return x.new_empty(*x.shape[:-1], ranks * x.shape[-1])
 
 
-class Summed(nn.Module):
+class RowParallelLinear(nn.Module):
     """A linear layer split by rows: the parts of the ranks are summed, the bias is added once."""
 
     def __init__(self, part: nn.Linear, bias: nn.Parameter | None) -> None:
@@ -56,7 +56,7 @@ class Summed(nn.Module):
         return y if self.bias is None else y + self.bias
 
 
-class Gathered(nn.Module):
+class GatheredColumnLinear(nn.Module):
     """A linear layer split by columns whose whole output every rank needs."""
 
     def __init__(self, part: nn.Linear) -> None:
@@ -80,7 +80,7 @@ def shard(model: PreTrainedModel) -> PreTrainedModel:
     for name, module in list(model.named_modules()):
         style = plan.get(re.sub(r"\.\d+(?=\.|$)", ".*", name))
         if style is not None and isinstance(module, nn.Embedding):
-            # One row is read for a token: every rank keeps the table, and none has to ask.
+            # A lookup reads one row per token: every rank keeps the table and none communicates.
             module.weight = nn.Parameter(_whole(module.weight), requires_grad=False)
             module.__dict__.pop("forward", None)
         if style is None or not isinstance(module, nn.Linear):
@@ -96,16 +96,16 @@ def shard(model: PreTrainedModel) -> PreTrainedModel:
 
 def _part(name: str, module: nn.Linear, style: str) -> nn.Module:
     if style in ROWS:
-        return Summed(_linear(_local(module.weight, 1), None), module.bias)
+        return RowParallelLinear(_linear(_local(module.weight, 1), None), module.bias)
     if style in GATHERED and module.weight.shape[0] % world_size():
-        # Such as an output layer of odd size: each rank computes all of it.
+        # For example an LM head whose size is not divisible: each rank computes all of it.
         return _linear(_whole(module.weight), None if module.bias is None else _whole(module.bias))
     if style in COLUMNS | GATHERED:
         bias = None if module.bias is None else _local(module.bias, 0)
         part = _linear(_local(module.weight, 0), bias)
-        return part if style in COLUMNS else Gathered(part)
+        return part if style in COLUMNS else GatheredColumnLinear(part)
     raise FlybenchError(
-        f"The model's tensor-parallel plan splits {name} by {style}, which is not supported: run "
+        f"The model's tensor-parallel plan shards {name} by {style}, which is not supported: run "
         "it without engine.tp."
     )
 
@@ -129,7 +129,7 @@ def _local(tensor: Tensor, axis: int) -> Tensor:
         return tensor.to_local()
     if tensor.shape[axis] % world_size():
         raise FlybenchError(
-            f"A layer of {tensor.shape[axis]} does not divide by engine.tp={world_size()}: choose "
-            "a number of ranks that divides it."
+            f"A layer dimension of {tensor.shape[axis]} is not divisible by engine.tp="
+            f"{world_size()}: choose a number of ranks that divides it."
         )
     return tensor.detach().chunk(world_size(), axis)[rank()].clone()

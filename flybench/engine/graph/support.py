@@ -9,10 +9,10 @@ from transformers import PretrainedConfig
 FAMILIES = ("gemma", "gemma2", "gemma3_text", "llama", "mistral", "qwen2", "qwen3")
 LAYERS = {"full_attention", "sliding_attention"}
 # Their frequencies follow the length of the text, which a captured graph cannot see.
-MOVING_ROPES = {"dynamic", "longrope"}
+DYNAMIC_ROPES = {"dynamic", "longrope"}
 
 
-def refusal(config: PretrainedConfig) -> str | None:
+def unsupported_reason(config: PretrainedConfig) -> str | None:
     """Return the reason why the graph engine cannot run this model, as the end of a sentence; None
     if it can."""
     if config.model_type not in FAMILIES:
@@ -20,7 +20,7 @@ def refusal(config: PretrainedConfig) -> str | None:
     strange = set(getattr(config, "layer_types", None) or []) - LAYERS
     if strange:
         return f"this model has layers of type {', '.join(sorted(strange))}"
-    moving = _rope_types(getattr(config, "rope_parameters", None)) & MOVING_ROPES
+    moving = _rope_types(getattr(config, "rope_parameters", None)) & DYNAMIC_ROPES
     if moving:
         return f"this model's rotary embedding ({', '.join(sorted(moving))}) changes with length"
     if getattr(config, "use_bidirectional_attention", False):

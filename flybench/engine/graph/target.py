@@ -47,7 +47,7 @@ class GraphTarget:
         if sampling.greedy:
             return own, CapturedVerifier(verifier, self._model, own._views, own._tree)
         # A draw needs fresh noise from a generator, which cannot be captured.
-        return own, verifier if self._model.ranks == 1 else SyncedVerifier(verifier)
+        return own, verifier if self._model.ranks == 1 else BroadcastVerifier(verifier)
 
     def prefill(self, ids: Sequence[int]) -> Tensor | None:
         self._model.prefill(ids)
@@ -61,7 +61,7 @@ class GraphTarget:
         nodes = len(draft)
         width = self._width(nodes)
         self._model.load([root], width)
-        self._model.inbox[2 : 2 + nodes].copy_(draft.tokens, non_blocking=True)
+        self._model.input_buffer[2 : 2 + nodes].copy_(draft.tokens, non_blocking=True)
         self._model.pass_of(width)()
         return self._views[nodes]
 
@@ -92,7 +92,7 @@ class CapturedVerifier:
         views: dict[int, TargetView],
         tree: TreePass | None,
     ) -> None:
-        inbox = model.inbox
+        input_buffer = model.input_buffer
 
         def decide(draft: Draft, view: TargetView) -> Parts:
             found = verifier.judge(draft, view, GREEDY, None)
@@ -107,7 +107,7 @@ class CapturedVerifier:
             )
 
         fused = torch.compile(decide, fullgraph=True, dynamic=False)
-        if not compiles(inbox.device):
+        if not compiles(input_buffer.device):
             fused = decide
 
         def work(often: bool, draft: Draft, view: TargetView) -> Parts:
@@ -119,12 +119,12 @@ class CapturedVerifier:
         full = max(views)
         self._programs = {}
         for nodes, view in views.items():
-            draft = Draft.chain(inbox[2 : 2 + nodes])
+            draft = Draft.chain(input_buffer[2 : 2 + nodes])
             program = partial(work, nodes in (0, full), draft, view)
-            self._programs[nodes] = capture(program, inbox.device)
+            self._programs[nodes] = capture(program, input_buffer.device)
         if tree is not None:
             program = partial(work, True, tree.draft, tree.view)
-            self._on_tree = capture(program, inbox.device)
+            self._on_tree = capture(program, input_buffer.device)
 
     def judge(
         self,
@@ -136,7 +136,7 @@ class CapturedVerifier:
         return Verdict(*(self._on_tree if draft.branches else self._programs[len(draft)])())
 
 
-class SyncedVerifier:
+class BroadcastVerifier:
     """A verifier whose verdict every rank takes from rank 0."""
 
     def __init__(self, verifier: RoundVerifier) -> None:

@@ -19,7 +19,7 @@ class TreePass:
         size, device = nodes + 1, model.device
         self._rooted = torch.ones(size, size, dtype=torch.bool, device=device).tril()
         self.draft = Draft(
-            model.inbox[2 : 2 + nodes],
+            model.input_buffer[2 : 2 + nodes],
             torch.arange(-1, nodes - 1, device=device),
             branches=Branches(self._rooted[1:, 1:]),
         )

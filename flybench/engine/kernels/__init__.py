@@ -2,7 +2,7 @@
 
 A PyTorch version is the reference and runs anywhere; a Triton version runs on CUDA. Both implement
 one `torch.library` operator, which is a single node for `torch.compile`. Every row of the output is
-computed in an order that does not depend on the number of rows: verifying 16 tokens gives each of
-them the same bits as decoding them one by one. Only draft models may use another product for a
-single row.
+computed in an order that does not depend on the number of rows (batch invariance): verifying 16
+tokens is bitwise identical to decoding them one by one. Only draft models may use another kernel
+for a single row.
 """

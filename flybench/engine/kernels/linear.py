@@ -1,7 +1,7 @@
-"""x Wᵀ + b for a few rows, which streams the matrix once at memory bandwidth.
+"""x Wᵀ + b for a few rows, streaming the matrix once at memory bandwidth.
 
-A row of the output does not depend on the other rows: a token gets the same bits by itself and in a
-draft. A single row can be faster without this guarantee. cuBLAS is used above `MAX_ROWS` rows and
+An output row does not depend on the other rows: a token's result is bitwise identical alone and in
+a draft. A single row can be faster without this guarantee. cuBLAS is used above `MAX_ROWS` rows and
 for types that the kernels do not support.
 """
 

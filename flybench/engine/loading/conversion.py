@@ -34,7 +34,7 @@ def converted(gguf: Path) -> Path:
     folder = cache_root() / "models" / f"{file_sha256(gguf)[:32]}-v{CONVERSION}"
     if folder.is_dir():
         return folder
-    log.info("Converting %s once; later runs read the copy.", gguf.name)
+    log.info("Converting %s; later runs use the cached copy.", gguf.name)
     folder.parent.mkdir(parents=True, exist_ok=True)
     _clear(folder.parent)
     partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))
@@ -44,7 +44,7 @@ def converted(gguf: Path) -> Path:
         except Exception as error:  # every reader of a damaged file raises its own kind
             raise FlybenchError(
                 f"{gguf.name} cannot be converted ({type(error).__name__}): check that the file "
-                "is whole and that transformers supports its architecture."
+                "is complete and that transformers supports its architecture."
             ) from error
         partial.chmod(0o755)
         try:

@@ -22,7 +22,7 @@ from flybench.core.errors import FlybenchError
 from flybench.engine.drafters.layer_skip import kept_layers
 from flybench.engine.drafters.shared_embeddings import DraftLayers, read_layers, shares_embeddings
 from flybench.engine.drafters.vocabulary_trim import frequent_ids
-from flybench.engine.graph.support import refusal, windowed
+from flybench.engine.graph.support import unsupported_reason, windowed
 from flybench.engine.loading.pairing import check_same_tokens, shared_vocab_size
 from flybench.engine.loading.quantised import quantisation
 from flybench.engine.loading.random_models import byte_tokenizer, random_model
@@ -33,9 +33,9 @@ from flybench.engine.loading.source import Source, fingerprint, local_folder, lo
 class ModelInfo:
     """Description of a model before its weights are loaded.
 
-    `graph_refusal` is the reason why the graph engine cannot run it, None if it can; `key_heads`
-    the number of parts that its attention can be split into; `quantisation` the format of quantised
-    weights; `draft_layers` the layers of a draft that shares its target's embeddings.
+    `graph_unsupported_reason` is the reason why the graph engine cannot run it, None if it can;
+    `key_heads` the number of parts that its attention can be split into; `quantisation` the format
+    of quantised weights; `draft_layers` the layers of a draft that shares its target's embeddings.
     """
 
     ref: ModelRef
@@ -46,7 +46,7 @@ class ModelInfo:
     eos_ids: frozenset[int]
     stored_dtype: torch.dtype
     files: dict[str, str]
-    graph_refusal: str | None
+    graph_unsupported_reason: str | None
     windowed: bool
     key_heads: int
     quantisation: str | None
@@ -84,8 +84,8 @@ def describe(ref: ModelRef) -> ModelInfo:
         folder = local_folder(source)
         if shares_embeddings(folder):
             raise FlybenchError(
-                f"{ref.path} is a draft that shares its target's embeddings, not a complete model: "
-                "set model.draft.path to it."
+                f"{ref.path} is a draft model that shares its target's embeddings, not a complete "
+                "model: use it as model.draft.path."
             )
         tokenizer = read_with(AutoTokenizer, ref, folder)
         config = read_with(AutoConfig, ref, folder)
@@ -108,7 +108,7 @@ def describe(ref: ModelRef) -> ModelInfo:
         eos_ids=_eos_ids(ref, tokenizer, config, generation),
         stored_dtype=_stored_dtype(source, config),
         files=fingerprint(source),
-        graph_refusal=refusal(config),
+        graph_unsupported_reason=unsupported_reason(config),
         windowed=windowed(config),
         quantisation=quantisation(ref, config),
         key_heads=getattr(text, "num_key_value_heads", None) or text.num_attention_heads,
@@ -152,7 +152,7 @@ def find_draft_layers(ref: ModelRef) -> DraftLayers | None:
     """Return the layers of a draft that shares its target's embeddings; None for other models.
 
     Raises:
-        FlybenchError: it is damaged, or asked for what only a whole model can be.
+        FlybenchError: it is damaged, or a setting needs a complete model.
     """
     source = locate(ref)
     if source.kind not in ("hub", "folder") or not shares_embeddings(
@@ -199,7 +199,7 @@ def _eos_ids(
     if not ids:
         raise FlybenchError(
             f"{ref.path} has no end-of-sequence id: add eos_token_id to its "
-            "generation_config.json, because otherwise every answer is as long as the cap."
+            "generation_config.json, because otherwise every answer runs to the length limit."
         )
     return frozenset(ids)
 

@@ -62,7 +62,7 @@ def load_pair(
     """
 
     models = load_models(target, draft, partial(load_model, engine=engine), engine.tp)
-    # Counted first, because an engine may rewire what it is given.
+    # Counted first, because an engine may modify the model in place.
     footprints = [footprint(model) for model in models]
     if head_source is not None:
         head = load_head(head_source.folder, models[0])
@@ -80,7 +80,7 @@ Info = TypeVar("Info", bound=Described, contravariant=True)
 
 
 # What is left out of a model after it is loaded.
-UNCUT: dict[str, Any] = {"skip_layers": None, "vocab_trim": None}
+FULL_MODEL: dict[str, Any] = {"skip_layers": None, "vocab_trim": None}
 
 
 class Load(Protocol[Info]):
@@ -97,9 +97,9 @@ def load_models(
     With several `ranks`, each loads a part of the target and the whole draft.
     """
     whole = load(target, sharded=ranks > 1)
-    models = [_cut(whole, target)]
+    models = [_prune(whole, target)]
     if draft is not None:
-        models.append(_cut(_draft_base(whole, target, draft, load, ranks), draft))
+        models.append(_prune(_draft_base(whole, target, draft, load, ranks), draft))
     return models
 
 
@@ -109,7 +109,7 @@ def _draft_base(
     """Return the base of a draft: its own weights, or those of the target in whole or in part."""
     if draft.draft_layers is not None:
         return attach_layers(whole, draft.draft_layers)
-    same = replace(draft.ref, **UNCUT) == replace(target.ref, **UNCUT)
+    same = replace(draft.ref, **FULL_MODEL) == replace(target.ref, **FULL_MODEL)
     return same_weights(whole) if same and ranks == 1 else load(draft, sharded=False)
 
 
@@ -137,7 +137,7 @@ def on_engine(
     return EagerTarget(plain[0]), plain[1] if len(plain) > 1 else None
 
 
-def _cut(model: PreTrainedModel, info: Described) -> PreTrainedModel:
+def _prune(model: PreTrainedModel, info: Described) -> PreTrainedModel:
     """Remove the layers and the rows of the output layer that its description leaves out."""
     if info.ref.skip_layers:
         model = without_layers(model, *info.ref.skip_layers)

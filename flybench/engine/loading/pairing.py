@@ -41,7 +41,7 @@ def shared_vocab_size(tokenizer: PreTrainedTokenizerBase, *model_sizes: int) -> 
     smallest = min(model_sizes)
     if smallest < trained:
         raise FlybenchError(
-            f"The tokenizer has {trained} ids and a model has only {smallest} rows of logits: use "
+            f"The tokenizer has {trained} ids, but a model has only {smallest} logits: use "
             "a model with its own tokenizer."
         )
     return min(known, smallest)

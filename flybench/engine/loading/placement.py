@@ -28,7 +28,7 @@ class Described(Protocol):
     def stored_dtype(self) -> torch.dtype: ...
 
     @property
-    def graph_refusal(self) -> str | None: ...
+    def graph_unsupported_reason(self) -> str | None: ...
 
     @property
     def windowed(self) -> bool: ...
@@ -64,7 +64,7 @@ def choose_engine(
     if engine.kind == "eager" or (engine.kind == "auto" and device.type != "cuda"):
         return replace(engine, kind="eager"), None
     for info in infos:
-        why = info.graph_refusal
+        why = info.graph_unsupported_reason
         if placed(info, engine) is None:
             why = "this model is spread over the GPUs, which then take turns (device: balanced)"
         if tree and info is infos[0] and info.windowed:
@@ -97,12 +97,12 @@ def check_ranks(engine: EngineConfig, target: Described, draft: Described | None
     """
     if engine.tp == 1:
         raise FlybenchError(
-            f"torchrun started {world_size()} processes and engine.tp is 1: set "
+            f"torchrun started {world_size()} processes, but engine.tp is 1: set "
             f"engine.tp={world_size()}, or run a single process."
         )
     if world_size() != engine.tp:
         raise FlybenchError(
-            f"engine.tp={engine.tp} needs as many processes and there are {world_size()}: run "
+            f"engine.tp={engine.tp} needs that many processes, but there are {world_size()}: run "
             f"torchrun --nproc-per-node={engine.tp} -m flybench … engine.tp={engine.tp}."
         )
     if engine.kind == "eager":
@@ -114,7 +114,7 @@ def check_ranks(engine: EngineConfig, target: Described, draft: Described | None
         )
     if target.key_heads % engine.tp:
         raise FlybenchError(
-            f"engine.tp={engine.tp} does not divide the {target.key_heads} key heads of "
+            f"engine.tp={engine.tp} does not divide the {target.key_heads} key/value heads of "
             f"{target.ref.path}: choose a divisor of {target.key_heads}."
         )
     if draft is not None and draft.draft_layers is not None:
@@ -161,8 +161,8 @@ def resolve_dtype(info: Described, engine: EngineConfig) -> torch.dtype:
         return torch.float32 if on_cpu else info.stored_dtype
     if on_cpu and not computes_natively(DTYPES[chosen]):
         raise FlybenchError(
-            f"engine.dtype={chosen} for {info.ref.path} is not allowed on this CPU, which has no "
-            "instructions for it: use engine.dtype=fp32."
+            f"engine.dtype={chosen} for {info.ref.path} is not allowed, because this CPU lacks "
+            "native instructions for it: use engine.dtype=fp32."
         )
     return DTYPES[chosen]
 

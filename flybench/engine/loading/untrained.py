@@ -11,7 +11,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig, Pre
 from flybench.config import EngineConfig, ModelRef
 from flybench.core.errors import FlybenchError
 from flybench.engine.drafters.shared_embeddings import DraftLayers
-from flybench.engine.graph.support import refusal, windowed
+from flybench.engine.graph.support import unsupported_reason, windowed
 from flybench.engine.loading.description import find_draft_layers, read_with
 from flybench.engine.loading.placement import placed, resolve_dtype
 from flybench.engine.loading.random_models import random_model
@@ -35,8 +35,8 @@ class Untrained:
     draft_layers: DraftLayers | None = None
 
     @property
-    def graph_refusal(self) -> str | None:
-        return refusal(self.config)
+    def graph_unsupported_reason(self) -> str | None:
+        return unsupported_reason(self.config)
 
     @property
     def windowed(self) -> bool:
@@ -93,8 +93,8 @@ def fill(info: Untrained, engine: EngineConfig, sharded: bool = False) -> PreTra
     free = free_bytes(device)
     if needed > free:
         raise FlybenchError(
-            f"The weights of {info.ref.shape or info.ref.path} take {needed / GB:.1f} GB as "
-            f"{dtype} and {device} has {free / GB:.1f} GB free: choose a smaller model"
+            f"The weights of {info.ref.shape or info.ref.path} take {needed / GB:.1f} GB in "
+            f"{dtype}, but {device} has only {free / GB:.1f} GB free: choose a smaller model"
             f"{', or engine.dtype=bf16' if dtype.itemsize > 2 else ' or a larger device'}."
         )
     return random_weights(info.config, dtype, device, sharded)

@@ -79,7 +79,7 @@ class FlybenchLM(LM):  # type: ignore[misc]
                 append_line(self._records, record_line(record))
             if record.error is not None:
                 raise FlybenchError(
-                    f"{prompt.sample_id} failed ({record.error}): fix the cause, and repeat the "
+                    f"{prompt.sample_id} failed ({record.error}): fix the cause, and rerun the "
                     "command with --use_cache to keep finished answers."
                 )
             (generation,) = record.turns
@@ -99,7 +99,7 @@ class FlybenchLM(LM):  # type: ignore[misc]
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
         """Not supported: a method changes decoding, not the likelihoods of the target."""
         raise FlybenchError(
-            "flybench generates answers and does not compute likelihoods: choose tasks whose "
+            "flybench generates text and does not compute log-likelihoods: choose tasks whose "
             "output_type is generate_until, such as gsm8k_cot_llama."
         )
 

@@ -46,7 +46,7 @@ def config_of(settings: Mapping[str, Any], device: str | None) -> RunConfig:
     (config,) = cells(parse_request([*overrides, "task.chat_template=none"]))
     if config.engine.tp > 1:
         raise FlybenchError(
-            f"engine.tp={config.engine.tp} is not allowed here, since lm-eval would ask every "
+            f"engine.tp={config.engine.tp} is not allowed here, because lm-eval would run on every "
             "rank: use model.target.device=balanced, or flybench run task=lm_eval."
         )
     return config
@@ -95,7 +95,7 @@ def _check_request(wanted: Mapping[str, Any], ours: Sampling) -> None:
             for s in (theirs, ours)
         ]
         raise FlybenchError(
-            f"the task samples with {both[0]}, and --model_args with {both[1]}: add "
+            f"the task samples with {both[0]}, but --model_args sets {both[1]}: add "
             f"sampling.temperature={theirs.temperature:g} (also top_k, top_p) to --model_args, or "
             "change the task by --gen_kwargs."
         )

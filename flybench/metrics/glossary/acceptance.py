@@ -7,10 +7,12 @@ from flybench.metrics.suppression import DENOMINATORS, MIN_COUNT
 
 ACCEPTANCE: dict[str, Entry] = {
     "tau_pooled": Entry(
-        "τ pooled", "tokens/round", "ΣN / ΣR, including the correction or bonus token."
+        "τ pooled",
+        "tokens/round",
+        "Mean acceptance length: ΣN / ΣR, including the correction or bonus token.",
     ),
     "tau_mean": Entry("τ mean", "tokens/round", "Mean over samples of N / R."),
-    "accept_rate": Entry("accept rate", "%", "ΣA / ΣD.", 100, 1),
+    "accept_rate": Entry("acceptance rate", "%", "ΣA / ΣD.", 100, 1),
     "draft_coverage": Entry(
         "draft vocabulary coverage",
         "% of AR",
@@ -22,7 +24,7 @@ ACCEPTANCE: dict[str, Entry] = {
     "loose_per_1000": Entry(
         "loose tokens",
         "per 1000",
-        "1000 · Σloose / ΣN. A loose token was kept although it is not the target's choice.",
+        "1000 · Σloose / ΣN. A loose token was accepted although it is not the target's argmax.",
         1,
         1,
     ),
@@ -33,7 +35,7 @@ ACCEPTANCE: dict[str, Entry] = {
         "token and the position; the first match counts: ending (either token ends the answer), "
         "digit (including number words), format, sign or unit, negation, quote or copy (the top-1 "
         "token would continue four tokens copied from the preceding text), identifier, function "
-        "word, other. Records of earlier versions lack positions or copies.",
+        "word, other. Records from earlier versions lack positions or copies.",
     ),
     "loose_improbable": Entry(
         "improbable loose tokens",
@@ -46,7 +48,7 @@ ACCEPTANCE: dict[str, Entry] = {
         "loose openings",
         "%",
         "Samples with a loose token among the first 8 tokens of an answer / samples. An early "
-        "loose token can turn a short answer into a long one.",
+        "loose token can change the form and the length of the whole answer.",
         100,
         1,
     ),
@@ -57,7 +59,7 @@ ACCEPTANCE: dict[str, Entry] = {
         digits=0,
     ),
     "loose_harmful": Entry(
-        "harmful acceptances",
+        "loose tokens before a loss",
         "tokens",
         "Loose tokens in answers that the method got wrong and AR right, up to the end of the text "
         "that the scorer extracted, or in the whole answer if that text does not occur in it.",
@@ -83,7 +85,7 @@ ACCEPTANCE: dict[str, Entry] = {
         "tie flips",
         "samples",
         "First divergences where AR's top-2 logit gap is below 0.125 and the method's token is not "
-        "a loose one: a near tie that a different summation order can flip.",
+        "loose: near ties that a different summation order can flip.",
         digits=0,
     ),
     "too_few": Entry(
@@ -98,18 +100,18 @@ ACCEPTANCE: dict[str, Entry] = {
     "emitted": Entry(
         "emitted tokens",
         "tokens/round",
-        "Tokens added by one round: the accepted ones and the target's token.",
+        "Tokens emitted by one round: the accepted tokens plus the target's own token.",
         digits=0,
     ),
     "accept_at": Entry(
-        "accepted up to position",
+        "acceptance up to position",
         "%",
         "Rounds that accepted at least i tokens / rounds that drafted at least i, for position i.",
         100,
         1,
     ),
     "accept_cond": Entry(
-        "accepted given the previous",
+        "conditional acceptance",
         "%",
         "Rounds that accepted at least i tokens / rounds that drafted i and accepted i − 1.",
         100,

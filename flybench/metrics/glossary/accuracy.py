@@ -36,7 +36,7 @@ ACCURACY: dict[str, Entry] = {
         "accuracy, interval",
         "%",
         "Bootstrap with one pseudo-success and one pseudo-failure added, which keeps the width "
-        "above zero when all answers are right.",
+        "above zero when all answers are correct.",
         100,
         1,
     ),
@@ -67,8 +67,8 @@ ACCURACY: dict[str, Entry] = {
     "mcnemar_p": Entry(
         "McNemar p",
         "",
-        "p-value of the exact two-sided McNemar test on the discordant pairs, under equal accuracy "
-        "of both methods.",
+        "p-value of the exact two-sided McNemar test on the discordant pairs; the null hypothesis "
+        "is equal accuracy.",
         digits=3,
     ),
     "holm_p": Entry(
@@ -98,7 +98,7 @@ ACCURACY: dict[str, Entry] = {
         digits=3,
     ),
     "truncation_rate": Entry(
-        "hit the cap", "%", "Samples cut off at the length cap / samples.", 100, 1
+        "truncated", "%", "Samples truncated at the length limit / samples.", 100, 1
     ),
     "repetition_rate": Entry(
         "in loops",

@@ -28,7 +28,7 @@ COSTS: dict[str, Entry] = {
     "verify_ratio": Entry(
         "verification, v",
         "steps/round",
-        "Mean verify time per round / t1, over pairs: the cost of verifying a whole draft.",
+        "Mean verify time per round / t1, over pairs: the cost of verifying a complete draft.",
     ),
     "overhead_ratio": Entry(
         "overhead, o", "steps/round", "Mean other time per round / t1, over pairs.", digits=3
@@ -67,7 +67,7 @@ COSTS: dict[str, Entry] = {
         "regime",
         "",
         "bandwidth-bound: AR reaches at least half of the bandwidth; overhead-bound: it does not, "
-        "and kernel launches, the host or arithmetic limit its speed.",
+        "because kernel launches, the host or compute limit its speed.",
     ),
     "bytes_ratio": Entry(
         "draft/target bytes",
@@ -84,8 +84,8 @@ COSTS: dict[str, Entry] = {
     "throttled_samples": Entry(
         "throttled",
         "samples",
-        "Samples at whose end a GPU's clocks were limited by power, temperature or a fault; they "
-        "are included in all metrics.",
+        "Samples at the end of which a GPU's clocks were limited by power, temperature or a fault; "
+        "they are included in all metrics.",
         digits=0,
     ),
     "sm_clock_mhz": Entry("SM clock", "MHz", "Per GPU, at the end of a sample.", digits=0),

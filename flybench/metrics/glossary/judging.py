@@ -25,7 +25,7 @@ JUDGED: dict[str, Entry] = {
         "win rate, interval", "%", "Bootstrap with one win and one loss added.", 100, 1
     ),
     "judge_inconsistent": Entry(
-        "orders disagree",
+        "order-dependent",
         "pairs",
         "Compared pairs with different verdicts in the two orders; they count as ties.",
         digits=0,
@@ -57,7 +57,7 @@ JUDGED: dict[str, Entry] = {
         "cost of judging",
         "",
         "The judge's tokens at judge.input_price and judge.output_price, in their currency. A "
-        "judgement shared by methods or runs counts in each, although it is paid for only once.",
+        "judgement shared by methods or runs counts in each, although it is billed only once.",
         digits=4,
     ),
 }

@@ -28,7 +28,7 @@ SPEED: dict[str, Entry] = {
     "ttft_s": Entry(
         "time to first token",
         "ms",
-        "Median. The first token comes from round 1, so its drafting time is included.",
+        "Median. The first token is emitted by round 1, so that round's drafting is included.",
         1000,
         1,
     ),

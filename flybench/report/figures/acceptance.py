@@ -30,7 +30,7 @@ def lengths(group: Group, styles: Styles) -> Plot | None:
         legend_below(axes, columns=2)
 
     most = max(shown, key=lambda arm: arm.row.tau_pooled or 0)
-    finding = f"{most.name} adds the most tokens per round, τ = {number(most.row.tau_pooled)}."
+    finding = f"{most.name} emits the most tokens per round, τ = {number(most.row.tau_pooled)}."
     listed = "; ".join(f"{arm.name} {_quartiles(arm)}" for arm in shown)
     return plot(
         f"lengths-{group.key}",
@@ -67,8 +67,8 @@ def positions(group: Group, styles: Styles) -> Plot | None:
     return plot(
         f"positions-{group.key}",
         f"Acceptance by position in the draft on {group.title}: {ends}.",
-        f"{group.title}: share of rounds whose draft was accepted up to a position, among rounds "
-        f"that drafted it.{left_out(arms, shown)}",
+        f"{group.title}: share of rounds whose draft was accepted up to each position, among the "
+        f"rounds that drafted that far.{left_out(arms, shown)}",
         draw,
         height=3.1 + 0.1 * len(shown),
     )

@@ -37,7 +37,7 @@ def divergence(group: Group, styles: Styles) -> Plot | None:
     return plot(
         f"divergence-{group.key}",
         f"{finding} Share of answers equal to AR's on {group.title}: {listed}.",
-        f"{finding} {group.title}: share of answers without a difference from AR's so far."
+        f"{finding} {group.title}: share of answers still identical to AR's at each token."
         f"{left_out([arm for _, arm in pairs], shown)}",
         draw,
         height=3.1 + 0.1 * len(shown),

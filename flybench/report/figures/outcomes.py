@@ -53,13 +53,13 @@ def outcomes(group: Group, styles: Styles) -> Plot | None:
     )
     loosest = max(arms, key=lambda arm: rates[arm][Outcome.LOOSE] / totals[arm])
     kept = rates[loosest][Outcome.LOOSE] / totals[loosest]
-    finding = f"{loosest.name} keeps {percent(kept)} of its mismatches."
-    finding = finding if kept else "No method keeps a mismatch."
+    finding = f"{loosest.name} accepts {percent(kept)} of its mismatches."
+    finding = finding if kept else "No method accepts any mismatch."
     return plot(
         f"outcomes-{group.key}",
         f"{finding} Mismatches by outcome on {group.title}: {listed}.",
-        f"{finding} {group.title}: drafted tokens that differ from the target's choice. Loose ones "
-        "were kept; gate, window and tail are FLy's reasons for rejecting the others.",
+        f"{finding} {group.title}: draft tokens that differ from the target's argmax. Loose ones "
+        "were accepted; gate, window and tail are FLy's reasons for rejecting the others.",
         draw,
         height=1.5 + 0.3 * len(arms),
     )
@@ -99,7 +99,7 @@ def entropies(group: Group, styles: Styles) -> Plot | None:
         f"entropies-{group.key}",
         f"Median entropy of the target at loose tokens on {group.title}: {listed}.",
         f"{group.title}: loose tokens by the target's entropy, in bins of {BIN:g} nats. "
-        f"Near 0 the target was certain of another token.{left_out(list(by_arm), shown)}",
+        f"Near 0, the target was certain of another token.{left_out(list(by_arm), shown)}",
         draw,
         height=3.1 + 0.1 * len(shown),
     )

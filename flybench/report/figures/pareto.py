@@ -47,7 +47,7 @@ def pareto(group: Group, styles: Styles) -> Plot | None:
         f"{_finding(arms, known)} Retention against speed-up on {group.title}: {listed}.",
         f"{_finding(arms, known)} {group.title}, with 95\u00a0% intervals; top right is best."
         + (" The stepped line is the Pareto front." if known else "")
-        + (" Open marks have an unknown retention." if unknown else ""),
+        + (" Open markers: retention unknown." if unknown else ""),
         draw,
         width=5.4,
         height=3.4 + 0.1 * len(arms),
@@ -97,10 +97,10 @@ def _open_point(axes: Axes, arm: Arm, height: float, style: dict[str, Any]) -> N
 
 def _finding(arms: Sequence[Arm], known: Sequence[Arm]) -> str:
     fastest = max(arms, key=lambda arm: arm.row[SPEEDUP])
-    text = f"{fastest.name} answers fastest, {number(fastest.row[SPEEDUP])}× AR"
+    text = f"{fastest.name} answers fastest, {number(fastest.row[SPEEDUP])}× AR's speed"
     if fastest not in known:
         return f"{text}; its retention is unknown."
-    return f"{text}, at a retention of {percent(fastest.row.retention)}."
+    return f"{text}, with {percent(fastest.row.retention)} retention."
 
 
 def _text(arm: Arm) -> str:

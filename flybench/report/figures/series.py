@@ -70,4 +70,4 @@ def left_out(arms: Sequence[Arm], drawn: Sequence[Arm]) -> str:
     """Return a caption sentence on arms that are not drawn; empty if all are."""
     if len(drawn) == len(arms):
         return ""
-    return f" Shown are the {len(drawn)} fastest to answer of {len(arms)}."
+    return f" Only the {len(drawn)} fastest of {len(arms)} methods are shown."

@@ -45,8 +45,8 @@ def phases(group: Group, styles: Styles) -> Plot | None:
     return plot(
         f"phases-{group.key}",
         f"{finding} Milliseconds per token by phase on {group.title}: {listed}.",
-        f"{finding} {group.title}: time of a round by phase, divided by τ. Draft is proposing "
-        "tokens, verify the target's forward pass and the acceptance rule.",
+        f"{finding} {group.title}: round time by phase, divided by τ. Draft: proposing tokens; "
+        "verify: the target's forward pass and the acceptance rule.",
         draw,
         height=1.4 + 0.3 * len(arms),
     )
@@ -91,7 +91,7 @@ def taus(group: Group, styles: Styles) -> Plot | None:
         f"tau-{group.key}",
         f"{finding} τ and speed-up on {group.title}: {listed}.",
         f"{finding} {group.title}: the dotted line through each mark is the modelled speed-up, "
-        "τ divided by the cost of a round in target steps. A steeper line is a cheaper round.",
+        "τ divided by the cost of a round in target steps. A steeper line means cheaper rounds.",
         draw,
         height=3.2 + 0.1 * len(arms),
     )

@@ -28,8 +28,8 @@ def accuracy(run: Run, arm: Arm) -> VerdictBadge:
     elif answer == OPEN and row.retention is not None and row.pairs is not None:
         needed = samples_needed(row.pairs, run.margin, POWER)
         text += (
-            f" If no accuracy is lost, about {needed:,} samples would show it with "
-            f"{100 * POWER:g} % power."
+            f" If no accuracy is lost, about {needed:,} samples would be needed to show this "
+            f"with {100 * POWER:g} % power."
         )
     if answer == "lost" and arm.holm is not None and arm.holm.p >= SIGNIFICANCE:
         text += (
@@ -46,13 +46,13 @@ def accuracy(run: Run, arm: Arm) -> VerdictBadge:
 def _answer(run: Run, arm: Arm, facts: str, n: int) -> str:
     if arm.row.retention is None:
         solved = f"only {_solved(arm)}" if _solved(arm) else "none"
-        return f"AR solved {solved} of the judged samples, too few for a ratio: {facts}"
+        return f"AR solved {solved} of the scored samples, too few for a ratio: {facts}"
     required = f"the required {percent(1 - run.margin)}"
     return {
-        "kept": f"{arm.method} keeps AR's accuracy: {facts} The whole interval is at or above "
+        "kept": f"{arm.method} retains AR's accuracy: {facts} The whole interval is at or above "
         f"{required}.",
         "lost": f"{arm.method} loses accuracy: {facts} The whole interval is below {required}.",
-        OPEN: f"Whether {arm.method} keeps AR's accuracy is not resolved at n = {n}: {facts} The "
+        OPEN: f"Whether {arm.method} retains AR's accuracy is not resolved at n = {n}: {facts} The "
         f"interval spans {required}.",
     }[arm.row.retention_verdict or OPEN]
 
@@ -61,8 +61,8 @@ def _retention(arm: Arm) -> str:
     if arm.row.retention is not None:
         return f"retention {arm.row.estimate('retention').in_words('%')}"
     if _solved(arm):
-        return f"retention suppressed as AR solved too few (n={_solved(arm)})"
-    return "retention undefined as AR solved none"
+        return f"retention suppressed because AR solved too few (n={_solved(arm)})"
+    return "retention undefined because AR solved none"
 
 
 def _discordant(arm: Arm) -> str:

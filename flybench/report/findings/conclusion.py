@@ -35,11 +35,11 @@ def conclusion(group: Group) -> Conclusion:
     kind = "good" if best else "bad" if arms and all(map(_refuted, arms)) else "open"
     if best:
         name = group.names[best]
-        first = f"Use {name}: it answers {_times(best)} as fast as AR, and {_reason(best)}."
+        first = f"Use {name}: its speed-up over AR is {_times(best)}, and {_reason(best)}."
     elif paired and not arms:
         n = max(map(_paired, paired))
         are = "is" if n == 1 else "are"
-        first = f"No conclusion yet: {count(n, 'paired sample')} {are} too few."
+        first = f"No conclusion: {count(n, 'paired sample')} {are} too few."
     else:
         first = _none(arms, faster)
     if failed := _failed(group):
@@ -55,7 +55,7 @@ def _failed(group: Group) -> str:
         for arm in group.arms
         if arm.row.n_error
     ]
-    return f"Failed, and left out for every method: {', '.join(lost)}." if lost else ""
+    return f"Failed and excluded for every method: {', '.join(lost)}." if lost else ""
 
 
 def _none(arms: Sequence[Arm], faster: Sequence[Arm]) -> str:
@@ -73,7 +73,7 @@ def _others(group: Group, arms: Sequence[Arm], best: Arm | None) -> Iterator[str
     faster = [arm for arm in faster if best or _faster(arm)][:3]
     listed = [f"{group.names[arm]} {_times(arm)}, {_accuracy(arm)}" for arm in faster]
     if listed:
-        yield f"{'Faster, at a price' if best else 'Fastest'}: {'; '.join(listed)}."
+        yield f"{'Faster, but not shown safe' if best else 'Fastest'}: {'; '.join(listed)}."
     slow = [group.names[arm] for arm in arms if not _faster(arm)]
     if slow:
         yield f"Not shown to be faster than AR: {', '.join(slow[:6])}{' …' * (len(slow) > 6)}."
@@ -109,7 +109,7 @@ def _safe(arm: Arm) -> bool:
 def _reason(arm: Arm) -> str:
     if arm.row.exact_match_rate == 1:
         return f"all {_paired(arm):,} answers equal AR's, token for token"
-    return f"accuracy is kept, {_retention(arm)}"
+    return f"accuracy is retained, {_retention(arm)}"
 
 
 def _accuracy(arm: Arm) -> str:

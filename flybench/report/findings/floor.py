@@ -1,4 +1,4 @@
-"""Noise floor from a repeat of AR: the differences between two AR runs on the same samples.
+"""Noise floor from a repeated AR run: the differences between two AR runs on the same samples.
 
 Differing answers and flipped verdicts are counted on the samples that AR, its repeat and the method
 all finished. A method exceeds the floor if McNemar's exact test is significant at 5 %. A speed-up
@@ -79,7 +79,7 @@ def note(run: Run, arm: Arm) -> str:
         side: ", ".join(label for label, beyond in exceeded.items() if beyond is side) or "none"
         for side in (True, False)
     }
-    return f"{text} {arm.method} above the floor: {sides[True]}; within it: {sides[False]}."
+    return f"{text} {arm.method} exceeds it in: {sides[True]}; within it: {sides[False]}."
 
 
 def _rows(run: Run, repeat: Arm) -> list[list[TableCell]]:

@@ -31,7 +31,7 @@ def grade(run: Run, arm: Arm) -> VerdictBadge:
     answer, name, n = arm.row.retention_verdict or OPEN, arm.method, len(run.pair(arm).judged)
     required = f"the required {percent(1 - run.margin)}"
     text = {
-        "kept": f"{name} keeps AR's grade: the whole interval is at or above {required}.",
+        "kept": f"{name} retains AR's grade: the whole interval is at or above {required}.",
         "lost": f"{name} is graded lower than AR: the whole interval is below {required}.",
         OPEN: f"Whether {name} keeps AR's grade is not resolved: the interval spans {required}.",
     }[answer]
@@ -47,7 +47,7 @@ def _means(run: Run, arm: Arm) -> str:
     before, after = (HIGHEST * pairs[name].mean() for name in ("correct_ar", "correct"))
     kept = row.estimate("retention").in_words("%")
     return (
-        f"{row.judge} grades its answers {number(after)} of {HIGHEST:g} on average against "
+        f"{row.judge} grades its answers {number(after)} out of {HIGHEST:g} on average, versus "
         f"{number(before)} for AR, retention {kept}."
     )
 
@@ -65,7 +65,9 @@ def _comparison(arm: Arm) -> str:
     )
     swayed = row.judge_inconsistent
     return (
-        f"{text} In {swayed} its verdict depends on the order; they are ties." if swayed else text
+        f"{text} In {swayed} its verdict depends on the order; these count as ties."
+        if swayed
+        else text
     )
 
 

@@ -27,7 +27,7 @@ def notes(run: Run, arm: Arm) -> list[str]:
         _loops(run, arm),
         _throttling(run, arm),
         caveat(arm),
-        "Only some of the samples are judged."
+        "Only some of the samples are scored."
         if run.provenance.get("judged") == "partly judged"
         else "",
     ]
@@ -47,9 +47,9 @@ def _rule(run: Run, arm: Arm) -> str:
         return ""
     if is_loose(run, arm):
         loose = number(arm.row.loose_per_1000, 1)
-        return f"Its rule is loose: {loose} of 1000 tokens are not the target's choice."
+        return f"Loose rule: {loose} per 1000 tokens are not the target's argmax."
     return (
-        "Its rule is exact: every token is the target's choice, or sampled from the target's "
+        "Exact rule: every token is the target's argmax, or is sampled from the target's "
         "distribution."
     )
 
@@ -65,10 +65,10 @@ def _divergences(run: Run, arm: Arm) -> str:
     if is_loose(run, arm) or not greedy or not diverged:
         return f"{same}."
     ties = row.tie_flips
-    text = f"{same}; {ties} of the {diverged} that diverge do so at a near tie of AR's logits"
+    text = f"{same}; {ties} of the {diverged} that diverge do so at a near tie in AR's logits"
     if ties == diverged:
         return f"{text}."
-    return f"{text}; as the rule is exact, the rest suggest a bug or low numerical precision."
+    return f"{text}; because the rule is exact, the rest suggest a bug or low precision."
 
 
 def _before_loss(arm: Arm) -> str:
@@ -87,7 +87,7 @@ def _unfinished(run: Run, arm: Arm) -> str:
     total, done = run.provenance.get("samples"), arm.row.n + arm.row.n_error
     if not isinstance(total, int) or done >= total:
         return ""
-    return f"The run is incomplete: {done} of {total} samples; repeat `flybench run` to resume it."
+    return f"The run is incomplete: {done} of {total} samples; rerun the command to resume it."
 
 
 def _failures(arm: Arm) -> str:
@@ -104,7 +104,7 @@ def _caps(run: Run, arm: Arm) -> str:
     if all(share <= CAP_WARNING for share in capped.values()):
         return ""
     shares = ", ".join(f"{name} {percent(share)}" for name, share in capped.items())
-    return f"Answers truncated at the length cap: {shares}; such answers are rarely right."
+    return f"Answers truncated at the length limit: {shares}; they are rarely correct."
 
 
 def _loops(run: Run, arm: Arm) -> str:
@@ -113,7 +113,7 @@ def _loops(run: Run, arm: Arm) -> str:
     if own - plain <= LOOP_WARNING:
         return ""
     return (
-        f"It loops more than AR: {percent(own)} of its tokens are in repetition loops against "
+        f"It loops more than AR: {percent(own)} of its tokens are in repetition loops, versus "
         f"{percent(plain)}. Such tokens are easy to draft and inflate the speed-up."
     )
 

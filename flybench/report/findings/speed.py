@@ -48,14 +48,14 @@ def _badge(throughput: str, latency: str) -> str:
     if throughput == latency:
         return f"speed {OPEN}" if latency == OPEN else latency
     if throughput == "faster":
-        return TO_ANSWER if latency == "slower" else "faster tokens, not answers"
+        return TO_ANSWER if latency == "slower" else "faster per token only"
     return "speed mixed"
 
 
 def _longer(row: MethodSummary) -> str:
     """Length of the answers as the reason, if they are longer than AR's."""
     length = row.length_ratio or 0
-    return f": the answers have {number(length)}× AR's length" if length > 1 else ""
+    return f": the answers are {number(length)}× as long as AR's" if length > 1 else ""
 
 
 def _lengths(run: Run, arm: Arm) -> str:
@@ -66,8 +66,8 @@ def _lengths(run: Run, arm: Arm) -> str:
         percent(ratio(pairs[f"looped{end}"], pairs[f"tokens{end}"])) for end in ("", "_ar")
     )
     return (
-        f"Its answers have {number(arm.row.length_ratio)}× the tokens of AR's; {capped} of them "
-        f"are truncated at the cap (AR: {capped_ar}), and {loops} of their tokens are in loops "
+        f"Its answers are {number(arm.row.length_ratio)}× as long as AR's in tokens; {capped} are "
+        f"truncated at the limit (AR: {capped_ar}), and {loops} of their tokens are in loops "
         f"(AR: {loops_ar})."
     )
 

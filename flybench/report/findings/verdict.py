@@ -40,7 +40,7 @@ def _findings(run: Run, arm: Arm) -> list[VerdictBadge]:
 def _baseline(arm: Arm) -> VerdictBadge:
     row = arm.row
     text = (
-        f"Only plain decoding (AR) ran, at {number(row.tokens_per_second, 1)} tokens/s over "
+        f"Only autoregressive decoding ran, at {number(row.tokens_per_second, 1)} tokens/s over "
         f"{count(row.n, 'sample')}: no other method was run for comparison. "
     )
     if not row.n_scored:

@@ -37,7 +37,7 @@ def notes(runs: Sequence[Run]) -> list[str]:
     """Return a note on each family that decodes greedily."""
     return [
         f"{_seeds(group)} of {group[0].title} decode greedily, so the seed has no effect: they "
-        "are repeats of one run, and no spread between seeds is reported."
+        "are repeats of the same run, and no between-seed spread is reported."
         for group in groups(runs)
         if _greedy(group)
     ]

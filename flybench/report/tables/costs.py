@@ -56,7 +56,7 @@ def _round(arm: Arm) -> Iterator[str]:
         f"The modelled speed-up is {number(modelled)}×, the measured one {number(measured)}×"
     )
     explained = abs(modelled / measured - 1) <= TOLERANCE
-    yield text + ("." if explained else "; the difference is time outside of these phases.")
+    yield text + ("." if explained else "; the difference is time spent outside these phases.")
 
 
 def regimes(group: Group) -> list[str]:
@@ -73,14 +73,14 @@ def _regime(group: Group, regime: str, shares: Sequence[float]) -> str:
     if regime == "bandwidth-bound":
         return (
             f"AR on {group.title} reaches {share} of the memory bandwidth and is therefore "
-            "bandwidth-bound: a draft model costs about its share of the bytes, and verifying "
-            "a few tokens costs about one step, as on any bandwidth-bound engine."
+            "bandwidth-bound: a draft token costs about the draft model's share of the bytes, and "
+            "verifying a few tokens costs about one step, as on any bandwidth-bound engine."
         )
     return (
         f"AR on {group.title} reaches only {share} of the memory bandwidth and is therefore "
-        "overhead-bound: kernel launches, the host or arithmetic limit its speed. If launches "
-        "dominate, verification appears almost free, and draft models cost their share of the "
-        f"layers instead of the bytes{_draft(group)}."
+        "overhead-bound: kernel launches, the host or compute limit its speed. If launches "
+        "dominate, verification appears almost free, and a draft token costs the draft model's "
+        f"share of the layers instead of the bytes{_draft(group)}."
     )
 
 

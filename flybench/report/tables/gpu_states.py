@@ -22,7 +22,7 @@ def gpu_states(group: Group) -> Table | None:
         *(Column.of(name) for name in READINGS),
         Column.of("energy_per_token_j"),
         Column.of("throttled_samples"),
-        Column("throttled by", numeric=False, title="NVML reasons, with the samples of each"),
+        Column("throttled by", numeric=False, title="NVML reasons, with sample counts"),
     ]
     rows = [
         [

@@ -67,7 +67,7 @@ def _before_flips(run: Run, arm: Arm, sign: int, right: str) -> Table | None:
         Column("index", "token", "in the answer, 0-based"),
         Column("p(token)", "%", "probability of the loose token under the target"),
         Column("p(top-1)", "%", "probability of the target's top-1 token"),
-        Column("rank", "", "of the loose token under the target; 1 = top-1"),
+        Column("rank", "", "rank of the loose token under the target; 1 = top-1"),
         Column("entropy", "nats"),
     ]
     rows = [

@@ -22,7 +22,7 @@ LISTED = 200
 DIVERGENCE = (
     "Index of the first differing token (0-based), and AR's top-2 logit gap there. Below "
     f"{TIE_MARGIN:g} it is a near tie that a different summation order can flip, unless a loose "
-    "rule kept the method's token; otherwise a real difference"
+    "rule accepted the method's token; otherwise it is a real difference"
 )
 FLIPS = {-1: "▼ lost", 1: "▲ won"}
 
@@ -120,7 +120,7 @@ def flips(run: Run, arm: Arm) -> Table | None:
     excerpt = "text at the divergence"
     labels = ("sample", "flip", f"{read}, AR", f"{excerpt}, AR", read, excerpt)
     columns = [Column(label, numeric=False) for label in labels]
-    which = "answers with a preference of the judge" if arm.graded else "answers that flipped"
+    which = "answers where the judge has a preference" if arm.graded else "flipped answers"
     return Table(f"{arm.label}: {which}", columns, rows) if rows else None
 
 

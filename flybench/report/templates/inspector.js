@@ -6,13 +6,13 @@ const ROW = 44; // height of a list row in pixels
 const SPARE = 6; // rows drawn above and below the visible part
 const BREAK = "\x1f";
 const OUTCOMES = {
-  e: ["exact", "drafted token that equals the target's choice"],
-  l: ["loose", "drafted token that differs from the target's choice and was kept by a loose rule"],
-  s: ["stochastic", "drafted token accepted by rejection sampling"],
-  g: ["gate", "target token; the drafted one was rejected because the target is certain here"],
-  w: ["window", "target token; the drafted one was rejected for another mismatch within the window"],
-  t: ["tail", "target token; the drafted one was rejected because the window extends past the draft"],
-  r: ["rejected", "target token; the drafted one was rejected"],
+  e: ["exact", "draft token that equals the target's argmax"],
+  l: ["loose", "draft token that differs from the target's argmax, accepted by a loose rule"],
+  s: ["stochastic", "draft token accepted by rejection sampling"],
+  g: ["gate", "target token; the draft token was rejected because the target is certain here"],
+  w: ["window", "target token; the draft token was rejected because of another mismatch within the window"],
+  t: ["tail", "target token; the draft token was rejected because the window extends past the draft"],
+  r: ["rejected", "target token; the draft token was rejected"],
   b: ["bonus", "target token after a fully accepted draft"],
   p: ["plain", "target token without a draft"],
 };
@@ -162,7 +162,7 @@ async function open() {
   at("facts").textContent = facts(row, own, ar);
   drawAnswer("own", row.arm.label, own, row, row.right);
   drawAnswer("ar", "AR", row.arm.baseline ? null : ar, row, row.rightAr);
-  at("token").replaceChildren(element("span", "quiet", "Point at a token, or move to one."));
+  at("token").replaceChildren(element("span", "quiet", "Hover over a token or focus it to see its details."));
   drawLegend(own);
 }
 
@@ -196,7 +196,7 @@ function wholeText(answer) {
   const both = element("div", "whole");
   setAll(both, { tabindex: 0, role: "region", "aria-label": "Text of the answer" });
   both.append(
-    element("p", "quiet", "This run has no token texts. Above, each token is a dot, or the first letter of its outcome if it is not exact; the whole text follows. Repeat flybench run to add token texts."),
+    element("p", "quiet", "This run has no token texts. Above, each token is shown as a dot, or as the first letter of its outcome if it is not exact; the full text follows. Rerun flybench run to add token texts."),
     element("div", "", answer.text),
   );
   return both;
@@ -216,7 +216,7 @@ function tokenElement(piece, index, answer, divergedAt) {
 
 function spoken(piece) {
   const shown = piece.replaceAll("\n", "⏎").replaceAll("\t", "⇥");
-  return shown === "" ? "part of the character before" : shown.trim() === "" ? `${shown.length} blank` : shown;
+  return shown === "" ? "part of the previous character" : shown.trim() === "" ? `${shown.length} blank` : shown;
 }
 
 function drawLegend(answer) {

@@ -1,4 +1,4 @@
-"""Scoring by a judge model, behind an endpoint or local, for tasks without a rule.
+"""Scoring by a judge model (local or behind an endpoint), for tasks without a scoring rule.
 
 `questions.py` lists the questions of a run. `prompts.py` renders them and parses verdicts.
 `asking.py` asks the questions that have no verdict yet, and `grades.py` converts verdicts to

@@ -1,7 +1,7 @@
-"""Ask a judge every question that has no verdict in the run's folder and no reply in the cache.
+"""Send a judge every question that has no verdict in the run's folder and no cached reply.
 
-Each reply is written before the next one is awaited, so a stopped judge resumes. Failed questions
-are recorded as failed and asked again the next time. Replies are cached by the hash of the question
+Each reply is written before the next one is awaited, so judging can be resumed. Failed questions
+are recorded as failed and retried next time. Replies are cached by the hash of the question
 and the judge, one file each in the folder `judgements` of flybench's cache, because AR's answers
 are the same in every run of a sweep. Remove that folder to ask all questions again.
 """
@@ -65,8 +65,8 @@ def ask_all(
             bar.update()
     if failures:
         log.warning(
-            "%d of %d calls of the judge failed, the first with: %s; run `flybench score %s` to "
-            "try them again.",
+            "%d of %d judge calls failed, the first with: %s; run `flybench score %s` to retry "
+            "them.",
             len(failures),
             len(groups),
             failures[0],

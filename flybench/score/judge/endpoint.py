@@ -21,8 +21,8 @@ from flybench.score.judge.base import CallFailed, Messages, Reply, checked
 if TYPE_CHECKING:
     from openai import OpenAI
 
-LONGEST_MESSAGE = 200
-LONGEST_WAIT_S = 8.0
+MAX_MESSAGE_LENGTH = 200
+MAX_WAIT_S = 8.0
 CHECK_TIMEOUT_S = 15.0
 
 
@@ -48,13 +48,13 @@ class EndpointJudge:
             client.with_options(max_retries=1, timeout=CHECK_TIMEOUT_S).models.list()
         except openai.APIConnectionError as error:
             raise FlybenchError(
-                f"The judge's endpoint {where} cannot be reached ({_cause(error)}): start it, or "
+                f"The judge endpoint {where} cannot be reached ({_cause(error)}): start it, or "
                 "correct judge.base_url."
             ) from None
         except (openai.AuthenticationError, openai.PermissionDeniedError):
             raise FlybenchError(
-                f"The judge's endpoint {where} rejects the key in {self._config.key_env}: set a "
-                "valid key, or another variable as judge.key_env=."
+                f"The judge endpoint {where} rejected the key in {self._config.key_env}: set a "
+                "valid key, or name another variable with judge.key_env=."
             ) from None
         except (openai.OpenAIError, ValueError):
             pass  # the server answers; a list of models is not required
@@ -85,7 +85,7 @@ class EndpointJudge:
                 raise CallFailed(f"no answer ({_cause(error)})") from None
             except (openai.OpenAIError, ValueError, AttributeError, LookupError, TypeError):
                 # A malformed reply, as some gateways occasionally send.
-                time.sleep(min(0.5 * 2**attempt, LONGEST_WAIT_S) * random.uniform(0.5, 1))
+                time.sleep(min(0.5 * 2**attempt, MAX_WAIT_S) * random.uniform(0.5, 1))
         raise CallFailed("the endpoint's reply is not a chat completion")
 
     def _complete(self, messages: Messages) -> Any:
@@ -120,7 +120,7 @@ class EndpointJudge:
         if name and not found and not self._config.loopback:
             raise FlybenchError(
                 f"judge=openai needs a key in the environment variable {name}, which is not set: "
-                "set it, set another variable as judge.key_env=, or set judge.key_env=null if "
+                "set it, name another variable with judge.key_env=, or set judge.key_env=null if "
                 f"{self._config.base_url} needs no key."
             )
         return found or "none"  # the package requires a key, a local server usually does not
@@ -128,7 +128,7 @@ class EndpointJudge:
     def _clean(self, text: str) -> str:
         """Return one line of a server's message, without the key."""
         line = " ".join(text.replace(self._key, "<key>").split())
-        return line[:LONGEST_MESSAGE]
+        return line[:MAX_MESSAGE_LENGTH]
 
 
 def _reply(completion: Any) -> Reply:

@@ -1,4 +1,4 @@
-"""A local judge: any model that flybench can decode, greedily with AR.
+"""A local judge: any model that flybench can run, decoded greedily without a drafter.
 
 It is loaded before the first question, after the evaluated models have been unloaded.
 """

@@ -2,7 +2,7 @@
 
 Texts of a data set or a model are enclosed in tags, and the judge is told to follow no instructions
 in them. A reference answer follows its question and belongs to neither side. The key of a verdict
-is a hash of its prompt, so any change of these texts asks all questions again.
+is a hash of its prompt, so any change to these texts invalidates cached verdicts.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def with_references(prompts: Sequence[Prompt], config: RunConfig) -> list[Prompt
     if not found.keys() & {prompt.sample_id for prompt in prompts}:
         raise FlybenchError(
             f"{file} has no reference answer to any question of task {config.task.name}: set the "
-            "right file as judge.reference=."
+            "right file with judge.reference=."
         )
     return [replace(p, references=found.get(p.sample_id, ())) for p in prompts]
 
@@ -119,8 +119,8 @@ def _only(folder: Path) -> Path:
     files = sorted(folder.glob("*.jsonl"))
     if len(files) != 1:
         raise FlybenchError(
-            f"{folder} has {len(files)} files of reference answers (.jsonl) instead of one: set "
-            "the file as judge.reference=."
+            f"{folder} has {len(files)} reference-answer files (.jsonl), not one: choose one with "
+            "judge.reference=."
         )
     return files[0]
 

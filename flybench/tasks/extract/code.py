@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 OPENING = re.compile(r"(?P<before>[^`~]*?)(?P<fence>`{3,}|~{3,})[ \t]*[\w+.-]*[^`~]*")
 CLOSING = re.compile(r"[>\s]*(?P<fence>`{3,}|~{3,})\s*")
-LONGEST = 1000  # lines in which bare code is looked for
-NESTED = 8  # fences that a block is taken to quote, at most
+MAX_CODE_LINES = 1000  # maximum number of lines searched for unfenced code
+NESTED = 8  # maximum number of nested fences tried per block
 
 
 def program_in(text: str, name: str) -> str | None:
@@ -26,13 +26,13 @@ def program_in(text: str, name: str) -> str | None:
     """
     lines = text.lstrip("\ufeff").splitlines()
     header = re.compile(rf"^[ \t]*(?:async[ \t]+)?def[ \t]+{re.escape(name)}\b", re.MULTILINE)
-    whole, torn = [], []
+    whole, incomplete = [], []
     for candidates in _blocks(lines):
         fitting = [block for block in candidates if _defines(block, name)]
         whole += fitting[:1]
-        torn += [block for block in candidates[:1] if header.search(block)]
-    if whole or torn:
-        return whole[-1] if whole else torn[0]
+        incomplete += [block for block in candidates[:1] if header.search(block)]
+    if whole or incomplete:
+        return whole[-1] if whole else incomplete[0]
     bare = _bare(lines, name, header)
     found = header.search(text)
     return bare if bare or not found else text[found.start() :]
@@ -65,12 +65,12 @@ def _block(lines: list[str], quoted: bool) -> str:
 def _bare(lines: list[str], name: str, header: re.Pattern[str]) -> str | None:
     """Return the longest run of lines around a definition that is valid Python, with imports and
     helpers."""
-    places = [number for number, line in enumerate(lines[:LONGEST]) if header.match(line)]
+    places = [number for number, line in enumerate(lines[:MAX_CODE_LINES]) if header.match(line)]
     for place in reversed(places):
-        ends = range(min(len(lines), place + LONGEST), place, -1)
+        ends = range(min(len(lines), place + MAX_CODE_LINES), place, -1)
         end = next((end for end in ends if _parsed(_block(lines[place:end], False))), None)
         if end is not None:
-            starts = range(max(0, place - LONGEST), place + 1)
+            starts = range(max(0, place - MAX_CODE_LINES), place + 1)
             whole = (_block(lines[start:end], False) for start in starts)
             return next((block for block in whole if _defines(block, name)), None)
     return None

@@ -1,4 +1,4 @@
-"""Data of the user that replace those of a recipe of lm-eval on the hub.
+"""User data that replace the hub data of an lm-eval recipe.
 
 `task.path` is a folder with a file for each split that the recipe names (`test.jsonl`,
 `train.parquet`, …), or one file with the samples.
@@ -22,8 +22,8 @@ def own_data(config: TaskConfig, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings that replace a recipe's data by the files of `config.path`.
 
     Raises:
-        FlybenchError: there are none of a known format, they are of several, or the split that is
-            asked is not among them.
+        FlybenchError: no file has a known format, the formats are mixed, or the split to evaluate
+            is missing.
     """
     named = [settings.get(key) for key in SPLITS]
     named.append((settings.get("fewshot_config") or {}).get("split"))

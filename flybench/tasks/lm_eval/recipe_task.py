@@ -15,7 +15,7 @@ from flybench.config import TaskConfig, digest
 from flybench.core.errors import FlybenchError
 from flybench.core.samples import Message, Prompt
 from flybench.tasks.base import Judged, RowTask
-from flybench.tasks.lm_eval.recipes import load_recipe, shots
+from flybench.tasks.lm_eval.recipes import fewshot_count, load_recipe
 from flybench.tasks.sources import by_id
 
 FEWSHOT_SEED = 1234  # what lm-eval's own command uses
@@ -34,7 +34,7 @@ class RecipeTask(RowTask):
         self._config = config
         own = self._task.config.num_fewshot or 0
         self._fewshot = own if config.num_fewshot is None else config.num_fewshot
-        available = shots(self._task) if self._fewshot else 0
+        available = fewshot_count(self._task) if self._fewshot else 0
         if self._fewshot > available:
             raise FlybenchError(
                 f"task.num_fewshot={self._fewshot} is more than the {available} examples that "
@@ -44,7 +44,7 @@ class RecipeTask(RowTask):
         until = asked.get("until") or []
         stops = map(str, [until] if isinstance(until, str) else until)
         self._stop = tuple(stop for stop in stops if stop)
-        self.caution = _decoded_otherwise(config, asked)
+        self.caution = _ignored_settings(config, asked)
         # The data may have a column "id" of their own.
         docs = [{**doc, ROW: f"{config.name}/{n}"} for n, doc in enumerate(self._task.eval_docs)]
         self._rows = by_id(docs, ROW, self._fields())
@@ -54,7 +54,7 @@ class RecipeTask(RowTask):
         return digest([list(self._rows.values()), self._recipe])
 
     def prompts(self, count: int | None = None) -> Sequence[Prompt]:
-        # Few-shots are drawn one sample after another, so a prefix is the same whatever `count`.
+        # Few-shot examples are drawn sample by sample, so any prefix is independent of `count`.
         self._task.set_fewshot_seed(FEWSHOT_SEED)
         return [
             self._prompt(sample_id, doc) for sample_id, doc in islice(self._rows.items(), count)
@@ -76,7 +76,7 @@ class RecipeTask(RowTask):
     def _messages(self, doc: dict[str, Any]) -> tuple[Message, ...]:
         """Return the conversation; without a chat template, lm-eval's text as one message."""
         plain = self._config.chat_template == "none"
-        # lm-eval hands the messages to a template; taking them back as JSON keeps them apart.
+        # lm-eval passes the messages to a template; this one returns them as JSON instead.
         found = self._task.fewshot_context(
             doc,
             num_fewshot=self._fewshot,
@@ -92,11 +92,11 @@ class RecipeTask(RowTask):
         return self._config.name
 
 
-def _decoded_otherwise(config: TaskConfig, asked: Mapping[str, Any]) -> str | None:
+def _ignored_settings(config: TaskConfig, asked: Mapping[str, Any]) -> str | None:
     """Return the decoding settings of the recipe that a run does not follow."""
     apart = {name: value for name, value in asked.items() if name not in ("until", "max_gen_toks")}
     if not asked.get("do_sample") and not asked.get("temperature"):
-        apart = {}  # greedy, whatever else is said of drawing
+        apart = {}  # greedy, whatever the other sampling settings are
     if asked.get("max_gen_toks", config.max_new_tokens) != config.max_new_tokens:
         apart["max_gen_toks"] = asked["max_gen_toks"]
     if not apart:

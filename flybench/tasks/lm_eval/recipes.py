@@ -83,7 +83,7 @@ def _read(recipe: Path) -> dict[str, Any]:
         settings: dict[str, Any] = load_yaml(recipe, resolve_func=False)
     except Exception as error:  # YAML's kinds, and lm-eval's for files that are not recipes
         raise FlybenchError(
-            f"{recipe.name} is not a recipe of lm-eval ({type(error).__name__}): check the file."
+            f"{recipe.name} is not an lm-eval recipe ({type(error).__name__}): check the file."
         ) from error
     return settings
 
@@ -160,11 +160,11 @@ def _refuse(name: str, settings: Mapping[str, Any]) -> None:
         )
 
 
-def shots(task: Any) -> int:
+def fewshot_count(task: Any) -> int:
     """Return the number of few-shot examples of a task that are not among its samples."""
     config, own = task.config, task.fewshot_cfg
     asked = config.test_split or config.validation_split
-    # The order in which lm-eval looks for them; without any it would show what is asked.
+    # lm-eval's search order; without another split, it would show the test samples.
     source = own.split
     if source is None and own.samples is None:
         source = config.training_split or config.validation_split or asked

@@ -47,9 +47,9 @@ class LmEvalTask(RecipeTask):
         metrics = {name: float(value) for name, value in found.items() if _is_share(value)}
         correct = metrics.get(self._metric)
         if correct is None and isinstance(value := found.get(self._metric), numbers.Real):
-            # Leaving the answer out would bias the mean to those that are in range.
+            # Dropping the answer would bias the mean towards answers that are in range.
             raise FlybenchError(
-                f"{self._metric} of an answer is {float(value):g}, which is not from 0 to 1: set "
+                f"{self._metric} of an answer is {float(value):g}, which is outside [0, 1]: set "
                 "task.metric= to another metric, or scale it in the recipe."
             )
         if correct is None and not reason:
@@ -84,7 +84,7 @@ class LmEvalTask(RecipeTask):
         better, how = self._task.higher_is_better(), self._task.aggregation()
         rows = self._task.config.metric_list or []
         names = [row["metric"] for row in rows if better[row["metric"]]]
-        # A recipe's own way to add up may well be a mean; lm-eval's others, such as BLEU, are none.
+        # A recipe's own aggregation may be a mean; lm-eval's other ones, such as BLEU, are not.
         means = (metrics.mean, metrics.nanmean)
         of_all = [
             name

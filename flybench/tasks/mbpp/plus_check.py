@@ -1,4 +1,4 @@
-"""MBPP+'s comparison of an answer with the reference solution, as EvalPlus makes it.
+"""MBPP+'s comparison of an answer with the reference solution, as in EvalPlus.
 
 `mbpp_plus.py` passes the source of this file into the sandbox and calls `check` there. It may
 import only the standard library.
@@ -12,12 +12,12 @@ RTOL = 1e-7
 FLOATS_ATOL = (
     1e-6  # of a problem that names no tolerance and whose answer is a float, or all floats
 )
-# The order of what these return says nothing, nor does a repetition.
+# The order and multiplicity of what these return are irrelevant.
 AS_SETS = (
     *("similar_elements", "find_char_long", "common_in_nested_lists", "extract_singly"),
     *("larg_nnum", "intersection_array", "find_dissimilar", "Diff"),
 )
-# These return a match, which is judged by whether there is one.
+# These return a match or None; only whether they match is compared.
 FOUND = ("check_str", "text_match_three", "text_starta_endb")
 
 

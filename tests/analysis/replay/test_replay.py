@@ -232,7 +232,7 @@ def test_the_command_prints_estimates_and_errors(capsys: pytest.CaptureFixture[s
     theta = "method.verify.theta=0.1,0.3"
     assert main(["replay", str(folder.path), theta, "method.verify.window=2,9"]) == 0
     out = capsys.readouterr().out
-    assert "Estimates" in out and "2 combinations are left out" in out
+    assert "Estimates" in out and "2 combinations were skipped" in out
     beside = ["--against", str(real.path), "--csv", "errors.csv"]
     assert main(["replay", str(folder.path), *beside]) == 0
     assert "Median error over 1 runs" in capsys.readouterr().out
@@ -262,7 +262,7 @@ def test_recordings_without_a_common_sample_and_lost_folders_are_refused(
     first = run(*RECORDED["exact"], TRACED, "limit=1", "out=one")
     other = run(*RECORDED["official"], TRACED, "offset=1", "limit=1", "out=two")
     for arguments, said in (
-        ([first.path, other.path], "no finished sample in common"),
+        ([first.path, other.path], "no finished samples in common"),
         ([first.path, "--csv", "nowhere/table.csv"], "create it first"),
     ):
         assert main(["replay", *map(str, arguments)]) == 2

@@ -133,7 +133,7 @@ def test_a_conversation_and_a_failure(tmp_path: Path, capsys: Any) -> None:
         (["RUN", "sums/2"], "(did you mean sums/1)"),
         (["RUN", "sums/1", "--method", "fli"], "it has ar, fly (did you mean fly)"),
         (["sums/1", "RUN"], "must come first"),
-        (["nowhere"], "is not a run's folder"),
+        (["nowhere"], "is not a run folder"),
         ([], "the following arguments are required"),
     ],
 )

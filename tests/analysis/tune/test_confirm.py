@@ -140,7 +140,7 @@ def test_what_more_samples_of_its_kind_may_not_tell_names_no_number(
 
 def test_an_exact_setting_that_lost_is_not_recommended_without_a_word() -> None:
     lossy = finding(SPD, state="exact", retention=0.9, retention_ends=Interval(0.85, 0.95))
-    assert "should lose nothing" in recommend([lossy], 0.01).sentences[1]
+    assert "should lose no accuracy" in recommend([lossy], 0.01).sentences[1]
 
 
 def test_no_finished_sample_recommends_ar() -> None:

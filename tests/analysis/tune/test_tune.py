@@ -98,7 +98,7 @@ def test_a_dry_run_decodes_nothing(
     assert tune("out=nowhere", "--dry-run") == 0
     printed = capsys.readouterr().out
     assert "From these, 3 settings would be replayed" in printed
-    assert "up to 1 loose one would then answer 10 other samples" in printed
+    assert "up to 1 loose one would then run on 10 other samples" in printed
     assert not list(Path("nowhere").rglob("records.jsonl"))
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from flybench.analysis.latency.pair import load_costed
+from flybench.analysis.latency.pair import load_timed
 from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelConfig, ModelRef
 from flybench.core.errors import FlybenchError
 from flybench.decode import AR, StopRule, build_decoder
@@ -83,7 +83,7 @@ def test_a_run_drafts_with_it(kind: str, folder: Path, prompt_ids: list[int]) ->
 
 def test_it_is_costed_on_a_target_of_random_weights(folder: Path) -> None:
     engine, cpu = EngineConfig(device="cpu"), torch.device("cpu")
-    costed = load_costed(pair_config(folder), True, engine, "random", cpu)
+    costed = load_timed(pair_config(folder), True, engine, "random", cpu)
     target, draft = (costed.models[role].model for role in ("target", "draft"))
     assert len(draft.model.layers) == read_layers(folder).layers
     assert draft.model.embed_tokens.weight is target.model.embed_tokens.weight
@@ -124,7 +124,7 @@ def test_options_that_mean_nothing_here_are_refused(folder: Path) -> None:
 
 def test_another_target_is_refused(folder: Path) -> None:
     other = ModelConfig("p", ModelRef("random:qwen3"), ModelRef(str(folder)))
-    refused(other, "own was not made for this target", "k_norm")
+    refused(other, "own was trained for another target", "k_norm")
 
 
 def test_ids_that_the_target_lacks_are_refused(tmp_path: Path) -> None:

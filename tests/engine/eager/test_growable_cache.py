@@ -5,14 +5,14 @@ from __future__ import annotations
 import torch
 from transformers import DynamicCache
 
-from flybench.engine.eager.growable_cache import LEAST_ROOM, growable_cache
+from flybench.engine.eager.growable_cache import MIN_ROOM, growable_cache
 
 
 def test_it_holds_what_the_dynamic_cache_holds() -> None:
     """Through growth, and through rollbacks that other tokens are written over."""
     ours, theirs = growable_cache(), DynamicCache()
     generator = torch.Generator().manual_seed(0)
-    for tokens, back in ((1, 0), (300, 5), (1, 1), (LEAST_ROOM, 100), (2, 0), (900, 899), (7, 0)):
+    for tokens, back in ((1, 0), (300, 5), (1, 1), (MIN_ROOM, 100), (2, 0), (900, 899), (7, 0)):
         keys, values = torch.randn(2, 1, 3, tokens, 4, generator=generator)
         mine, plain = (cache.update(keys, values, 1) for cache in (ours, theirs))
         assert torch.equal(torch.stack(mine), torch.stack(plain))
@@ -24,7 +24,7 @@ def test_it_holds_what_the_dynamic_cache_holds() -> None:
 def test_a_step_leaves_the_text_where_it_is() -> None:
     cache = growable_cache()
     before, _ = cache.update(*torch.randn(2, 1, 2, 50, 4), 0)
-    for _ in range(LEAST_ROOM):
+    for _ in range(MIN_ROOM):
         after, _ = cache.update(*torch.randn(2, 1, 2, 1, 4), 0)
     assert after.data_ptr() == before.data_ptr()
     grown, _ = cache.update(*torch.randn(2, 1, 2, 1, 4), 0)

@@ -158,7 +158,9 @@ def test_state_that_cannot_be_rolled_back_is_refused() -> None:
     )
     with pytest.raises(FlybenchError) as caught:
         EagerModel(SimpleNamespace(config=config), 10)  # type: ignore[arg-type]
-    toys.assert_one_sentence(caught.value, "linear_attention, mamba", "choose a model with")
+    toys.assert_one_sentence(
+        caught.value, "linear_attention, mamba", "choose a model that has only attention layers"
+    )
 
 
 TREE = torch.tensor([-1, -1, 0, 0, 1, 4, 5])

@@ -178,7 +178,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "another target": (narrow, "3 · 64 = 192"),
     "no layer": (without("midlayer.mlp.up_proj.weight"), "lacks 1 tensors"),
     "two layers": (lambda c, t: t.update({"layers.1.x": torch.zeros(1)}), "more than one layer"),
-    "strange": (lambda c, t: t.update({"gate.weight": torch.zeros(1)}), "gate.weight first"),
+    "strange": (lambda c, t: t.update({"gate.weight": torch.zeros(1)}), "such as gate.weight"),
     "no map": (without("d2t"), "no d2t"),
     "map beyond": (beyond, "d2t of head maps"),
     "maps differ": (unmarked, "t2d of head"),
@@ -186,7 +186,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         lambda c, t: c.update(eagle_config={"eagle_aux_hidden_state_layer_ids": [1, 2, 3, 4]}),
         "reads 4 hidden states",
     ),
-    "sizes": (lambda c, t: c.update(intermediate_size=40), "does not belong to its weights"),
+    "sizes": (lambda c, t: c.update(intermediate_size=40), "does not match its weights"),
     "no head": (lambda c, t: c.update(architectures=[], num_hidden_layers=2), "not an EAGLE-3"),
     "no embeddings": (lambda c, t: c.update(hidden_size=32), "no embeddings"),
 }

@@ -11,7 +11,7 @@ from torch import nn
 from flybench.core.drafts import Draft
 from flybench.core.errors import FlybenchError
 from flybench.engine.graph.capture import capture
-from flybench.engine.graph.linears import Part, SkinnyLinear, rewire_linears
+from flybench.engine.graph.linears import FusedSlice, SkinnyLinear, rewire_linears
 from flybench.engine.graph.target import GraphTarget
 from flybench.sampling import Sampling
 from flybench.verify.exact import ExactVerifier
@@ -40,7 +40,7 @@ def test_joined_projections_compute_the_same() -> None:
     attention, mlp = model.model.layers[0].self_attn, model.model.layers[0].mlp
     query = attention.q_proj.weight
     rewire_linears(model)
-    assert [type(m) for m in (attention.q_proj, mlp.up_proj)] == [Part, Part]
+    assert [type(m) for m in (attention.q_proj, mlp.up_proj)] == [FusedSlice, FusedSlice]
     assert [type(m) for m in (attention.o_proj, model.lm_head)] == [SkinnyLinear, SkinnyLinear]
     torch.testing.assert_close(model(ids).logits, plain)
     # The old parameter is a view of the joined one: nothing is in memory twice.
@@ -50,7 +50,7 @@ def test_joined_projections_compute_the_same() -> None:
     joined = sum(
         module._joined[0].weight.numel()
         for module in model.modules()
-        if isinstance(module, Part) and module._start == 0
+        if isinstance(module, FusedSlice) and module._start == 0
     )
     assert rest + joined == before
 

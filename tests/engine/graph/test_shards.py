@@ -114,7 +114,7 @@ def test_the_command_for_several_ranks_is_named(info: ModelInfo) -> None:
     ("engine", "why"),
     [
         (EngineConfig("eager", tp=4), "engine=eager with engine.tp=4"),
-        (EngineConfig("auto", tp=4), "the 2 key heads of random:llama"),
+        (EngineConfig("auto", tp=4), "the 2 key/value heads of random:llama"),
         (EngineConfig("auto", tp=2), "there are 4"),
         (EngineConfig("auto"), "set engine.tp=4"),
     ],

@@ -11,7 +11,7 @@ from transformers import AutoConfig
 
 from flybench.config import DraftConfig, EngineConfig, MethodConfig, ModelRef
 from flybench.core.errors import FlybenchError
-from flybench.engine.graph.support import FAMILIES, refusal
+from flybench.engine.graph.support import FAMILIES, unsupported_reason
 from flybench.engine.loading.description import ModelInfo, describe
 from flybench.engine.loading.placement import choose_engine, engine_label
 from flybench.run.setup import check_width
@@ -23,7 +23,7 @@ LONG = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 1e4}
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_dense_family_is_served(family: str) -> None:
-    assert refusal(AutoConfig.for_model(family)) is None
+    assert unsupported_reason(AutoConfig.for_model(family)) is None
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,13 @@ def test_a_dense_family_is_served(family: str) -> None:
 def test_what_cannot_be_captured_is_refused(
     family: str, settings: dict[str, Any], why: str
 ) -> None:
-    assert why in (refusal(AutoConfig.for_model(family, **settings)) or "")
+    assert why in (unsupported_reason(AutoConfig.for_model(family, **settings)) or "")
 
 
 def test_layers_of_another_kind_are_refused() -> None:
     config = AutoConfig.for_model("qwen3")
     config.layer_types = ["full_attention", "linear_attention"]
-    assert "layers of type linear_attention" in (refusal(config) or "")
+    assert "layers of type linear_attention" in (unsupported_reason(config) or "")
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,9 @@ def test_auto_is_graph_on_cuda(
 
 
 def test_a_pair_falls_back_together_and_says_why(info: ModelInfo) -> None:
-    strange = replace(info, graph_refusal="it serves llama, and this model is of type gpt2")
+    strange = replace(
+        info, graph_unsupported_reason="it serves llama, and this model is of type gpt2"
+    )
     engine, note = choose_engine(EngineConfig(), [info, strange], CUDA)
     assert engine.kind == "eager"
     assert note is not None
@@ -103,4 +105,6 @@ def test_passes_wider_than_the_engine_are_refused(k: int, lookup_tokens: int) ->
     check_width(EngineConfig("graph"), MethodConfig("narrow", 127, DraftConfig.of("model")))
     with pytest.raises(FlybenchError) as caught:
         check_width(EngineConfig("graph"), method)
-    toys.assert_one_sentence(caught.value, f"method.k={k}", "at most 128", "engine=eager")
+    toys.assert_one_sentence(
+        caught.value, f"method.k={k}", "supports 128 tokens per pass", "engine=eager"
+    )

@@ -46,8 +46,8 @@ def test_captured_verdicts_equal_the_verifier_own(verifier: Verifier, graphs: li
         )
         for nodes in range(LONGEST + 1)
     }
-    inbox = torch.zeros(2 + LONGEST, dtype=torch.long)
-    model: Any = SimpleNamespace(inbox=inbox, ranks=1)
+    input_buffer = torch.zeros(2 + LONGEST, dtype=torch.long)
+    model: Any = SimpleNamespace(input_buffer=input_buffer, ranks=1)
     captured = CapturedVerifier(verifier, model, views, None)
     assert len(graphs) == 2
     for nodes in [*range(LONGEST + 1)] * 2:
@@ -56,8 +56,11 @@ def test_captured_verdicts_equal_the_verifier_own(verifier: Verifier, graphs: li
             kept.copy_(fresh)
         follow = torch.rand(LONGEST, generator=generator) < 0.7
         other = torch.randint(0, VOCAB, (LONGEST,), generator=generator)
-        inbox[2:] = everything.statistics.choice[:-1].where(follow, other)
-        draft, view = Draft.chain(inbox[2 : 2 + nodes].clone()), TargetView.of(logits[: nodes + 1])
+        input_buffer[2:] = everything.statistics.choice[:-1].where(follow, other)
+        draft, view = (
+            Draft.chain(input_buffer[2 : 2 + nodes].clone()),
+            TargetView.of(logits[: nodes + 1]),
+        )
         plain = verifier.judge(draft, view, Sampling(), None).fetch(draft, view)
         ours = captured.judge(draft, views[nodes], Sampling(), None).fetch(draft, views[nodes])
         assert ours == plain

@@ -96,7 +96,7 @@ def test_a_gguf_file_is_converted_once_and_decodes_alike(
     ours = model.target.score(0, toys.Draft.chain(torch.tensor(ids[1:]))).logits
     theirs = toys.eager("llama").extend(torch.tensor(ids), rows=40)
     assert float((ours - theirs).abs().max()) <= 1e-5
-    assert "Converting tiny.gguf once" in capfd.readouterr().err
+    assert "Converting tiny.gguf; later runs use the cached copy" in capfd.readouterr().err
     monkeypatch.setattr(conversion, "_convert", lambda *args: pytest.fail("converted again"))
     describe(ModelRef(str(tmp_path / "tiny.gguf")))
 

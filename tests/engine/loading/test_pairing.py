@@ -64,7 +64,7 @@ def test_an_added_token_without_a_row_is_cut_off() -> None:
 def test_a_model_with_fewer_rows_than_ids_is_refused(sizes: tuple[int, ...]) -> None:
     with pytest.raises(FlybenchError) as caught:
         shared_vocab_size(byte_tokenizer(), *sizes)
-    assert_one_sentence(caught.value, "256 ids", f"only {min(sizes)} rows", "its own tokenizer")
+    assert_one_sentence(caught.value, "256 ids", f"only {min(sizes)} logits", "its own tokenizer")
 
 
 def test_gaps_in_the_ids_do_not_shrink_the_vocabulary() -> None:

@@ -67,12 +67,12 @@ def test_a_checkpoint_says_how_it_is_stored() -> None:
     assert quantisation(ModelRef("a/b"), SimpleNamespace()) is None  # type: ignore[arg-type]
     with pytest.raises(FlybenchError) as caught:
         quantisation(ModelRef("a/b", quantize="int8"), stored)
-    toys.assert_one_sentence(caught.value, "quantised already (gptq)", "remove it")
+    toys.assert_one_sentence(caught.value, "already quantised (gptq)", "remove it")
 
 
 @pytest.mark.parametrize(
     ("path", "quantize", "part"),
-    [("a/b", "int3", "int3"), ("random:llama", "int8", "read from a file")],
+    [("a/b", "int3", "int3"), ("random:llama", "int8", "loaded from a file")],
 )
 def test_settings_are_checked(path: str, quantize: str, part: str) -> None:
     with pytest.raises(FlybenchError, match=part):

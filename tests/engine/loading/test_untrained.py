@@ -26,7 +26,7 @@ def no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_shape_needs_neither_files_nor_the_hub() -> None:
     info = architecture(ModelRef("org/unreachable", shape="smollm2-135m", device="balanced"))
-    assert (info.config.num_hidden_layers, info.graph_refusal) == (30, None)
+    assert (info.config.num_hidden_layers, info.graph_unsupported_reason) == (30, None)
     assert info.ref.device == "auto"
 
 

@@ -40,9 +40,9 @@ def test_equal_answers_are_safe_and_the_faster_is_priced(tmp_path: Path) -> None
         alike(run(tmp_path, "spd", speed=1.5)), run(tmp_path, "fly", speed=2.5, lose=range(20))
     )
     assert found.kind == "good"
-    assert found.first.startswith("Use spd: it answers 1.")
+    assert found.first.startswith("Use spd: its speed-up over AR is 1.")
     assert found.first.endswith("all 40 answers equal AR's, token for token.")
-    assert found.second.startswith("Faster, at a price: fly 2.")
+    assert found.second.startswith("Faster, but not shown safe: fly 2.")
     assert "accuracy is lost, retention" in found.second
 
 
@@ -68,7 +68,7 @@ def test_few_samples_settle_nothing(tmp_path: Path) -> None:
     found = concluded(run(tmp_path, "fly", n=4))
     assert (found.kind, found.first) == (
         "open",
-        "No conclusion yet: 4 paired samples are too few.",
+        "No conclusion: 4 paired samples are too few.",
     )
     assert found.second == "Too few samples for a conclusion: fly."
 
@@ -88,6 +88,6 @@ def test_failures_are_named_first_and_praise_waits(tmp_path: Path) -> None:
     ar, spd = load([folder])[0].arms
     assert (ar.row.n, spd.row.n, spd.row.n_error) == (39, 39, 1)
     said = concluded(folder)
-    assert said.first.startswith("Failed, and left out for every method: 1 sample under spd.")
+    assert said.first.startswith("Failed and excluded for every method: 1 sample under spd.")
     assert "Use spd" not in said.first
     assert "token for token" not in said.first

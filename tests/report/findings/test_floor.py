@@ -19,7 +19,7 @@ def test_differences_beyond_the_floor_are_named(tmp_path: Path) -> None:
     [verdict] = verdicts(run)
     [note] = [note for note in verdict.notes if "noise floor" in note]
     assert "0 of 40 answers differ, 0 of 40 verdicts flip, the speed-up is 1.00×" in note
-    assert "fly above the floor: divergence, speed-up in throughput, speed-up in t" in note
+    assert "fly exceeds it in: divergence, speed-up in throughput, speed-up in t" in note
     assert note.endswith("within it: flips.")
     table = floor.table(*groups([run]))
     assert table is not None

@@ -44,13 +44,13 @@ def test_grades_and_comparisons_are_told_in_words(judged: RunFolder, tmp_path: P
     html = write_report([judged], tmp_path / "out").read_text()
     text = " ".join(Page(html).text.split())
     for part in (
-        "toy grades its answers 5.00 of 10 on average against 8.00 for AR",
+        "toy grades its answers 5.00 out of 10 on average, versus 8.00 for AR",
         "the judge prefers fly in 0, AR in 1 and neither in 1: win rate 25.0 %",
         "n = 1 is too small for a conclusion about grades",
         "1 of the judge's 5 replies have no readable verdict: they are excluded",
-        "Only some of the samples are judged.",
+        "Only some of the samples are scored.",
         "results and cost of the judge",
-        "answers with a preference of the judge",
+        "answers where the judge has a preference",
         "kind=openai, model=toy, base_url=http://127.0.0.1",
     ):
         assert part in text, part
@@ -86,4 +86,4 @@ def test_grades_are_no_plan_for_samples(
     judged: RunFolder, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["power", str(judged.path)]) == 2
-    assert "that a rule scored" in capfd.readouterr().err
+    assert "no rule-scored answers" in capfd.readouterr().err

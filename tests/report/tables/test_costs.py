@@ -48,13 +48,13 @@ def test_time_outside_the_rounds_is_said(tmp_path: Path) -> None:
     text = folder.records_file.read_text().replace('"total_s": 0.', '"total_s": 1.')
     folder.records_file.write_text(text)
     [sentence] = costs.sentences(*groups(load([folder])))
-    assert sentence.endswith("the difference is time outside of these phases.")
+    assert sentence.endswith("the difference is time spent outside these phases.")
 
 
 @pytest.mark.parametrize(
     ("share", "words"),
     [
-        (0.8, "bandwidth-bound: a draft model costs about its share of the bytes"),
+        (0.8, "bandwidth-bound: a draft token costs about the draft model's share of the bytes"),
         (0.2, "of the memory bandwidth and is therefore overhead-bound"),
     ],
 )

@@ -41,7 +41,7 @@ def test_what_no_card_answered_is_a_dash(tmp_path: Path) -> None:
 def test_no_card_no_table(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", 2)
     assert gpu_states(*groups(load([folder]))) is None
-    assert "No GPU readings" in write_report([folder], tmp_path / "out").read_text()
+    assert "No GPU telemetry was recorded" in write_report([folder], tmp_path / "out").read_text()
 
 
 def test_throttling_is_said_beside_the_verdict(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_a_refused_key_is_told_beforehand() -> None:
         pytest.raises(FlybenchError) as caught,
     ):
         judge(server.base_url).check()
-    assert_one_sentence(caught.value, "rejects the key in JUDGE_KEY")
+    assert_one_sentence(caught.value, "rejected the key in JUDGE_KEY")
     assert KEY not in str(caught.value)
 
 

@@ -132,7 +132,7 @@ def test_a_failing_call_costs_one_sample_and_is_made_good(
 
     with endpoint(failing) as server:
         assert score(folder, server) == 1
-        assert "1 of 7 calls of the judge failed" in capfd.readouterr().err
+        assert "1 of 7 judge calls failed" in capfd.readouterr().err
         assert rows(folder)["fly"]["judge_failed"] == 1
         assert folder.scores()["2", "ar"].correct is None
         assert folder.scores()["1", "ar"].correct == pytest.approx(0.8)

@@ -93,7 +93,7 @@ def test_references_of_the_data_themselves(tmp_path: Path) -> None:
         (json.dumps(REFERENCE | {"question_id": 99}), "no reference answer to any question"),
         ('{"question_id": 1}', "choices[0].turns"),
         ("{", "not a file of JSON rows"),
-        (None, "has 0 files"),
+        (None, "has 0 reference-answer files"),
     ],
 )
 def test_bad_references_are_one_sentence(tmp_path: Path, content: str | None, said: str) -> None:

@@ -131,7 +131,7 @@ def test_a_model_that_the_server_lacks_fails_without_an_end_to_the_run(
 ) -> None:
     where = ["judge=openai", "judge.model=another", f"judge.base_url={server.base_url}"]
     assert main(["score", str(folder.path), *where]) == 1
-    assert "4 of 4 calls of the judge failed, the first with: HTTP 400" in capfd.readouterr().err
+    assert "4 of 4 judge calls failed, the first with: HTTP 400" in capfd.readouterr().err
     assert all(judgement.error for judgement in folder.judgements().values())
 
 

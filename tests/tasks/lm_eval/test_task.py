@@ -258,7 +258,7 @@ def test_a_column_id_is_the_datas_own_business(folder: Path) -> None:
 def test_a_recipe_that_is_none_is_refused(folder: Path, text: str) -> None:
     given = config(folder)
     (folder / "capitals.yaml").write_text(text)
-    refused(given, "capitals.yaml is not a recipe")
+    refused(given, "capitals.yaml is not an lm-eval recipe")
 
 
 def test_a_recipe_without_a_metric_is_refused(folder: Path) -> None:

@@ -3,7 +3,7 @@
 The new keys and values are read from the layer's output, and the first tile of each head writes
 them to the cache, so no program waits for another.
 
-A split past the live length costs one load. Tiles have 16 rows, and the length of splits depends
+A split beyond the filled slots costs one load. Tiles have 16 rows, and the length of splits depends
 only on the cache, so the result of a row does not depend on other rows of the pass. Passes over a
 prompt have enough rows to keep the GPU busy: they use tiles of 64, and one split for the cache.
 """
@@ -17,7 +17,7 @@ from torch import Tensor
 
 ROW_TILE = 16
 # Passes of more tokens than this are prompts.
-MOST_SPLIT = 64
+MAX_SPLIT = 64
 PROMPT_TILE = PROMPT_BLOCK = 64
 # Short splits keep more of the GPU busy, long ones leave less to merge.
 SHORT_SPLIT, LONG_SPLIT = 64, 128
@@ -196,7 +196,7 @@ def launch(
     """`attend` on CUDA."""
     batch, heads, new, d = query.shape
     kv, slots = keys.shape[1], keys.shape[2]
-    prompt = new > MOST_SPLIT
+    prompt = new > MAX_SPLIT
     tile = PROMPT_TILE if prompt else ROW_TILE
     block = PROMPT_BLOCK if prompt else SHORT_SPLIT if slots <= LONG_CACHE else LONG_SPLIT
     split = triton.cdiv(slots, block) * block if prompt else block

@@ -49,11 +49,11 @@ def _chunk(x_ptr, part_ptr, vocab, stride, chunks, FIELDS: tl.constexpr, CHUNK: 
 @triton.jit
 def _merge(
     part_ptr, choice_ptr, top_ptr, normaliser_ptr, entropy_ptr, chunks,
-    FIELDS: tl.constexpr, MANY: tl.constexpr,
+    FIELDS: tl.constexpr, CHUNKS: tl.constexpr,
 ):  # fmt: skip
     row = tl.program_id(0)
     low = -float("inf")
-    chunk = tl.arange(0, MANY)
+    chunk = tl.arange(0, CHUNKS)
     part = part_ptr + (row * chunks + chunk) * FIELDS
     here = chunk < chunks
     firsts = tl.load(part, mask=here, other=low)
@@ -65,12 +65,12 @@ def _merge(
     # Comparisons with NaN are false, so it is checked for, and makes all statistics of its row NaN.
     broken = tl.sum((masses != masses).to(tl.int32), 0) > 0
     first = tl.max(firsts, 0)
-    winner = tl.min(tl.where(firsts == first, chunk, MANY), 0)
+    winner = tl.min(tl.where(firsts == first, chunk, CHUNKS), 0)
     choice = tl.sum(tl.where(chunk == winner, indices, 0), 0)
     # The second largest may come from the same chunk as the first, or lead another one.
     firsts_left = tl.where(chunk == winner, seconds, firsts)
     second = tl.max(firsts_left, 0)
-    runner = tl.min(tl.where(firsts_left == second, chunk, MANY), 0)
+    runner = tl.min(tl.where(firsts_left == second, chunk, CHUNKS), 0)
     behind = tl.where(runner == winner, thirds, seconds)
     third = tl.max(tl.where(chunk == runner, behind, firsts_left), 0)
     weight = tl.where(here, tl.exp(firsts - first), 0.0)
