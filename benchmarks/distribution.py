@@ -232,7 +232,7 @@ def main() -> int:
         "window": WINDOW,
     }
     line = {
-        "benchmark": "law",
+        "benchmark": "distribution",
         **machine(torch.device("cpu")),
         **vars(options),
         **settings,

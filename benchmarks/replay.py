@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from flybench.analysis.replay.cells import grid
 from flybench.analysis.replay.grid import recorded_config, replay
-from flybench.analysis.replay.settings import grid
 from flybench.config import RunConfig
 from flybench.config.compose import cells, parse_request
 from flybench.core.outcomes import ACCEPTED_OUTCOMES, OUTCOME_CODES, Outcome

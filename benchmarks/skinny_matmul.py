@@ -56,7 +56,11 @@ def main() -> int:
     model = EagerModel(random_weights(config, torch.float32, CPU), config.vocab_size)
     model.prefill([7 * index % 300 for index in range(CONTEXT)])
     ratios = {rows: compared(model, rows, options.repeats) for rows in ROWS}
-    print(json.dumps({"benchmark": "thin", **machine(CPU), **vars(options), "ratios": ratios}))
+    print(
+        json.dumps(
+            {"benchmark": "skinny_matmul", **machine(CPU), **vars(options), "ratios": ratios}
+        )
+    )
     return 0
 
 

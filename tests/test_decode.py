@@ -614,7 +614,7 @@ def test_a_shorter_cap_gives_a_prefix(
         assert shorter.finish == "length"
 
 
-# --- The law of whole answers -------------------------------------------------------------------
+# --- The distribution of whole answers ------------------------------------------------------------
 
 TABLE = torch.randn(4, 4, generator=torch.Generator().manual_seed(8))
 DRAFT_TABLE = TABLE + torch.randn(4, 4, generator=torch.Generator().manual_seed(9))
@@ -636,7 +636,7 @@ SAMPLED = {
         for name, method in SAMPLED.items()
     ],
 )
-def test_sampled_answers_follow_the_target_law(method: MethodConfig) -> None:
+def test_sampled_answers_follow_the_target_distribution(method: MethodConfig) -> None:
     sampling, draws, prompt = Sampling(0.9), 2000, [1, 2, 3, 0, 1, 2]
     target = EagerTarget(toys.TableModel(TABLE))  # type: ignore[arg-type]
     decoder = build_decoder(method, target, toys.TableModel(DRAFT_TABLE), sampling)
@@ -644,8 +644,8 @@ def test_sampled_answers_follow_the_target_law(method: MethodConfig) -> None:
     for seed in range(draws):
         first, second = decoder.decode(prompt, capped(2), seed).ids
         found[first * 4 + second] += 1
-    law = sampling.warp(TABLE)
-    expected = (law[2][:, None] * law).flatten().double()
+    dist = sampling.warp(TABLE)
+    expected = (dist[2][:, None] * dist).flatten().double()
     assert chisquare(found, (expected / expected.sum() * draws).tolist()).pvalue > 1e-3
 
 

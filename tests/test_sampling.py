@@ -1,4 +1,4 @@
-"""Warping against a slow reference, draws against their law, and refusals."""
+"""Warping against a slow reference, draws against their distribution, and refusals."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from tests.oracles.distributions import frequencies, total_variation, warped
 def test_warp_agrees_with_the_slow_reference(temperature: float, top_k: int, top_p: float) -> None:
     rng = random.Random(f"{temperature} {top_k} {top_p}")
     rows = [[rng.gauss(0, 2) for _ in range(9)] for _ in range(40)]
-    law = Sampling(temperature, top_k, top_p).warp(torch.tensor(rows, dtype=torch.float64))
-    for row, ours in zip(rows, law.tolist(), strict=True):
+    dist = Sampling(temperature, top_k, top_p).warp(torch.tensor(rows, dtype=torch.float64))
+    for row, ours in zip(rows, dist.tolist(), strict=True):
         assert ours == pytest.approx(warped(row, temperature, top_k, top_p), abs=1e-9)
 
 
 def test_warp_keeps_rows_apart_and_sums_to_one() -> None:
     logits = torch.randn(5, 30, generator=torch.Generator().manual_seed(0))
     sampling = Sampling(0.7, 10, 0.8)
-    law = sampling.warp(logits)
-    assert torch.allclose(law.sum(-1), torch.ones(5))
-    assert torch.equal(law[2], sampling.warp(logits[2:3])[0])
-    assert torch.equal(law[2], sampling.warp(logits[2]))
+    dist = sampling.warp(logits)
+    assert torch.allclose(dist.sum(-1), torch.ones(5))
+    assert torch.equal(dist[2], sampling.warp(logits[2:3])[0])
+    assert torch.equal(dist[2], sampling.warp(logits[2]))
 
 
 def test_top_p_keeps_the_token_that_crosses_the_mass() -> None:
@@ -40,29 +40,29 @@ def test_top_p_keeps_the_token_that_crosses_the_mass() -> None:
     assert Sampling(1.0, 0, 0.4).warp(logits)[0].tolist() == pytest.approx([1, 0, 0])
 
 
-def test_greedy_choice_is_the_argmax_without_a_law() -> None:
-    ids, law = Sampling().choose(torch.tensor([[0.0, 2.0], [3.0, 1.0]]), None)
+def test_greedy_choice_is_the_argmax_without_a_distribution() -> None:
+    ids, dist = Sampling().choose(torch.tensor([[0.0, 2.0], [3.0, 1.0]]), None)
     assert ids.tolist() == [1, 0]
-    assert law is None
+    assert dist is None
 
 
-def test_sampled_choice_comes_with_the_law_it_was_drawn_from() -> None:
+def test_sampled_choice_comes_with_the_distribution_it_was_drawn_from() -> None:
     logits = torch.tensor([[0.0, 1.0, 2.0]]).expand(200_000, 3)
     sampling = Sampling(2.0)
     noise = sampling.noise((200_000, 3), torch.device("cpu"), torch.Generator().manual_seed(0))
-    ids, law = sampling.choose(logits, noise)
-    assert law is not None
-    assert torch.equal(law, sampling.warp(logits))
-    assert total_variation(frequencies(ids, 3), law[0]) < 0.005
+    ids, dist = sampling.choose(logits, noise)
+    assert dist is not None
+    assert torch.equal(dist, sampling.warp(logits))
+    assert total_variation(frequencies(ids, 3), dist[0]) < 0.005
 
 
 @pytest.mark.parametrize("weights", [[0.1, 0.2, 0.7], [3.0, 1.0, 0.0], [1e-3, 1.0, 1e-3]])
 def test_draw_frequencies_are_proportional_to_the_weights(weights: list[float]) -> None:
-    law = torch.tensor(weights) / sum(weights)
+    dist = torch.tensor(weights) / sum(weights)
     draws = draw(torch.tensor(weights).expand(200_000, 3), torch.Generator().manual_seed(1))
     found = frequencies(draws, 3)
-    assert total_variation(found, law) < 0.005
-    assert found[law == 0].sum() == 0
+    assert total_variation(found, dist) < 0.005
+    assert found[dist == 0].sum() == 0
 
 
 def test_rows_are_drawn_independently() -> None:

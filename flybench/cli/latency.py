@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flybench.analysis.latency import WEIGHTS
 from flybench.cli.parser import Parser
-from flybench.cli.settings import ANY, ENGINE, METHOD, MODEL, OUT
+from flybench.cli.settings_help import ANY, ENGINE, METHOD, MODEL, OUT
 from flybench.config.checks import allow
 from flybench.config.compose import add_run_options, cells, make_request
 from flybench.config.overrides import split_settings

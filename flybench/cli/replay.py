@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from flybench.analysis.replay.settings import check_settings
+from flybench.analysis.replay.cells import check_settings
 from flybench.cli.parser import Parser
 from flybench.config.overrides import split_settings
 from flybench.core.errors import FlybenchError

@@ -7,7 +7,7 @@ import logging
 
 from flybench.cli.log import logging_to_stderr
 from flybench.cli.parser import Parser
-from flybench.cli.settings import ANY, ENGINE, JUDGE, METHOD, MODEL, OUT, TASK
+from flybench.cli.settings_help import ANY, ENGINE, JUDGE, METHOD, MODEL, OUT, TASK
 from flybench.config.compose import add_run_options, make_request
 from flybench.config.experiments import distinct, expand
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from flybench.cli.parser import Parser
-from flybench.cli.settings import JUDGE
+from flybench.cli.settings_help import JUDGE
 from flybench.config.compose import add_config_dir, check_judge_only, choose_judge, make_request
 from flybench.records.folder import RunFolder
 

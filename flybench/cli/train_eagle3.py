@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from flybench.cli.parser import Parser
-from flybench.cli.settings import ENGINE
+from flybench.cli.settings_help import ENGINE
 from flybench.config.checks import build
 from flybench.config.compose import add_config_dir, cells, make_request
 from flybench.config.overrides import Override, split_settings

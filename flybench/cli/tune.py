@@ -7,9 +7,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from flybench.analysis.tune.settings import TuneSettings
+from flybench.analysis.tune.search_space import TuneSettings
 from flybench.cli.parser import Parser
-from flybench.cli.settings import ANY, JUDGE, MODEL, OUT, TASK
+from flybench.cli.settings_help import ANY, JUDGE, MODEL, OUT, TASK
 from flybench.config.checks import build
 from flybench.config.compose import add_run_options, make_request
 from flybench.config.overrides import parse_value, split_settings

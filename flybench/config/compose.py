@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from flybench.config import JudgeConfig, RunConfig
 from flybench.config.checks import build
 from flybench.config.groups import CHOICES, GROUPS, files
-from flybench.config.names import check_names
+from flybench.config.override_checks import check_names
 from flybench.config.overrides import Override
 from flybench.core.errors import FlybenchError
 

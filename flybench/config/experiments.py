@@ -17,7 +17,7 @@ from typing import Any
 from flybench.config import RunConfig
 from flybench.config.compose import Cell, Request, combinations, hydra_override
 from flybench.config.groups import files, read_yaml
-from flybench.config.names import check_names, check_option
+from flybench.config.override_checks import check_names, check_option
 from flybench.config.overrides import Override
 from flybench.core.errors import FlybenchError
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from flybench.core.judgements import AGREEMENT, Judgement
 from flybench.core.samples import PAIRWISE, Score
-from flybench.metrics.rows import PairwiseCounts
+from flybench.metrics.method_summary import PairwiseCounts
 from flybench.metrics.stats import accuracy_interval
 from flybench.records.folder import RunFolder
 

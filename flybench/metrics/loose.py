@@ -9,8 +9,8 @@ import pandas as pd
 
 from flybench.core.token_classes import CLASSES
 from flybench.metrics.frames import ClassifiedToken
+from flybench.metrics.method_summary import FlipCounts
 from flybench.metrics.paired import joined
-from flybench.metrics.rows import FlipCounts
 
 OPENING = 8  # first tokens of an answer, which decide its form
 IMPROBABLE = 0.2  # of the target's top-1 probability

@@ -11,8 +11,8 @@ import pandas as pd
 from flybench.config import BASELINE
 from flybench.core.samples import Record
 from flybench.metrics.frames import gpu_frame, methods_of, round_frame, sample_frame
+from flybench.metrics.method_summary import MethodSummary
 from flybench.metrics.paired import Paired
-from flybench.metrics.rows import MethodSummary
 from flybench.metrics.summary import method_summary
 from flybench.metrics.suppression import LEVEL
 from flybench.records.cached import CachedFolder

@@ -19,9 +19,9 @@ from flybench.metrics.divergence import DIVERGENCE, divergence
 from flybench.metrics.frames import methods_of, round_frame, sample_frame
 from flybench.metrics.judge import judged
 from flybench.metrics.loose import AUDIT, audit
+from flybench.metrics.method_summary import FlipCounts, MethodSummary, PairwiseCounts
 from flybench.metrics.paired import Paired
 from flybench.metrics.round_costs import LIMIT, bandwidth_limit, bytes_ratio, energy, round_costs
-from flybench.metrics.rows import FlipCounts, MethodSummary, PairwiseCounts
 from flybench.metrics.stats import Pairs, accuracy_interval, ratio
 from flybench.metrics.suppression import without_tiny_ratios
 from flybench.records.cached import CachedFolder

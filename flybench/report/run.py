@@ -15,7 +15,7 @@ from flybench.metrics.results import MethodResult, baseline_of, results
 from flybench.metrics.stats import holm
 from flybench.records.cached import CachedFolder
 from flybench.records.folder import RunFolder
-from flybench.report.names import ArmKey, arm_names
+from flybench.report.method_names import ArmKey, arm_names
 
 
 class Corrected(NamedTuple):

@@ -23,7 +23,7 @@ from flybench.config.checks import explain
 from flybench.core.errors import FlybenchError
 from flybench.distributed import from_leader, join, rank
 from flybench.engine.loading.placement import use_threads
-from flybench.metrics.rows import MethodSummary
+from flybench.metrics.method_summary import MethodSummary
 from flybench.metrics.summary import judge_failures, write_summary
 from flybench.records.folder import RunFolder
 from flybench.records.token_texts import write_pieces

@@ -16,8 +16,8 @@ from flybench.draft.eagle3 import Eagle3Drafter
 from flybench.engine.cost.footprint import head_width
 from flybench.engine.eager.model import EagerModel, EagerTarget
 from flybench.engine.eagle3.checkpoint import load_head, save_head
+from flybench.engine.eagle3.checkpoint_layout import default_taps
 from flybench.engine.eagle3.head import Eagle3Head, HeadConfig
-from flybench.engine.eagle3.layout import default_taps
 from flybench.engine.eagle3.model import HeadModel
 from flybench.measure.clock import Clock
 from flybench.sampling import Sampling

@@ -33,15 +33,15 @@ def counts_of_two_token_drafts(drafter: ModelDrafter | NestedDrafter) -> list[in
 
 
 @pytest.mark.parametrize("kind", ["model", "nested"])
-def test_sampled_drafts_follow_the_draft_model_own_law(kind: str) -> None:
+def test_sampled_drafts_follow_the_draft_model_own_distribution(kind: str) -> None:
     model = toys.TableModel(TABLE)
     drafter = (
         ModelDrafter(toys.draft_setup(model, SAMPLING))
         if kind == "model"
         else nested(model, SAMPLING, 2)
     )
-    law = SAMPLING.warp(TABLE)
-    expected = (law[CONTEXT[-1]][:, None] * law).flatten().double()
+    dist = SAMPLING.warp(TABLE)
+    expected = (dist[CONTEXT[-1]][:, None] * dist).flatten().double()
     expected = expected / expected.sum() * DRAWS
     found = counts_of_two_token_drafts(drafter)
     assert chisquare(found, expected.tolist()).pvalue > 1e-3

@@ -51,8 +51,8 @@ def searched(head: TableHead, nodes: int, depth: int, top_k: int) -> list[tuple[
     """The same by sorted lists of paths and scores."""
 
     def children(path: tuple[int, ...], score: float) -> list[tuple[float, tuple[int, ...]]]:
-        law = head.logits(path).log_softmax(-1)
-        best = law.topk(top_k)
+        dist = head.logits(path).log_softmax(-1)
+        best = dist.topk(top_k)
         return [
             (score + float(p), (*path, int(token)))
             for p, token in zip(best.values, best.indices, strict=True)

@@ -9,9 +9,9 @@ import pytest
 
 from flybench.config.checks import MAX_COUNT
 from flybench.metrics.glossary import GLOSSARY
+from flybench.metrics.method_summary import MethodSummary
 from flybench.metrics.paired import Estimate
 from flybench.metrics.results import results
-from flybench.metrics.rows import MethodSummary
 from flybench.metrics.stats import Interval, mcnemar
 from tests.helpers.synthetic import write_run
 

@@ -1,4 +1,4 @@
-"""Laws over a small vocabulary: slow cuts of one row, and many verdicts drawn at once."""
+"""Distributions over a small vocabulary: slow cuts of one row, and many verdicts drawn at once."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def warped(logits: Sequence[float], temperature: float, top_k: int, top_p: float
     return [weight / total if i in head else 0.0 for i, weight in enumerate(weights)]
 
 
-def total_variation(law: Tensor, other: Tensor) -> float:
-    return float((law - other).abs().sum() / 2)
+def total_variation(dist: Tensor, other: Tensor) -> float:
+    return float((dist - other).abs().sum() / 2)
 
 
 def frequencies(draws: Tensor, size: int) -> Tensor:
@@ -73,18 +73,18 @@ def rounds(
     """One round after each of `roots` [B]: emitted ids [B, length + 1] and how many are real [B].
 
     `target` and `draft` [V, V] hold logits by the token before. A draft that is not `sampled` is
-    the draft's favourite and hands no law over.
+    the draft's favourite and hands no distribution over.
     """
-    previous, tokens, laws, rows = roots, [], [], [target[roots]]
+    previous, tokens, dists, rows = roots, [], [], [target[roots]]
     for _ in range(length):
-        law = sampling.warp(draft[previous])
-        previous = draw(law, generator) if sampled else law.argmax(-1)
+        dist = sampling.warp(draft[previous])
+        previous = draw(dist, generator) if sampled else dist.argmax(-1)
         tokens.append(previous)
-        laws.append(law)
+        dists.append(dist)
         rows.append(target[previous])
     empty = torch.empty(len(roots), 0, dtype=torch.long)
     chain = torch.stack(tokens, 1) if tokens else empty
-    probs = torch.stack(laws, 1) if sampled and laws else None
+    probs = torch.stack(dists, 1) if sampled and dists else None
     accepted, correction, _ = judge_many(
         verifier, chain, probs, torch.stack(rows, 1), sampling, generator
     )

@@ -232,7 +232,7 @@ def test_entropies_lie_in_their_ranges() -> None:
     assert gate("paper", flat) == pytest.approx(1)
     assert gate("paper", peaked) == gate("official", peaked) == 0
     assert gate("official", torch.zeros(1, 3)) == pytest.approx(math.log(3))
-    # A flat law over many words counts as sure, because only three words are summed.
+    # A flat distribution over many words counts as sure, because only three words are summed.
     assert gate("official", flat) < 0.3
 
 
@@ -272,9 +272,9 @@ def test_the_target_thinks_its_own_of_every_loose_token(sampling: Sampling) -> N
     )
     decision = verdict.fetch(draft, view)
     assert len(decision.loose_statistics) == decision.loose > 2
-    law = logits.double().softmax(-1)
+    dist = logits.double().softmax(-1)
     for place, statistics in zip(decision.loose_indices, decision.loose_statistics, strict=True):
-        row, token = law[place], decision.tokens[place]
+        row, token = dist[place], decision.tokens[place]
         assert statistics.top1 == int(row.argmax()) != token
         assert statistics.probability == pytest.approx(float(row[token]), rel=1e-4)
         assert statistics.max_probability == pytest.approx(float(row.max()), rel=1e-4)

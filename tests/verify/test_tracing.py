@@ -49,12 +49,12 @@ def slow_rows(prompt: Sequence[int], answer: Generation) -> list[list[float]]:
         for row in [next(rows) for _ in range(round_.drafted + 1)]:
             with torch.no_grad():
                 logits = toys.model(ARCH)(torch.tensor([text])).logits[0, -1, : toys.VOCAB]
-            law = [math.exp(p) for p in logits.double().log_softmax(-1).tolist()]
+            dist = [math.exp(p) for p in logits.double().log_softmax(-1).tolist()]
             token = int(row.token)
-            surprise = [-p * math.log(p) for p in sorted(law, reverse=True) if p > 0]
-            own = law[token] if token >= 0 else math.nan
+            surprise = [-p * math.log(p) for p in sorted(dist, reverse=True) if p > 0]
+            own = dist[token] if token >= 0 else math.nan
             choice = float(logits.argmax())
-            found.append([row.token, choice, sum(surprise), sum(surprise[:3]), own, max(law)])
+            found.append([row.token, choice, sum(surprise), sum(surprise[:3]), own, max(dist)])
             text.append(token)
         kept += round_.emitted
     return found

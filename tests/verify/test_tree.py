@@ -1,4 +1,4 @@
-"""Verdicts on trees: the one matching path when greedy, the target's own law when sampling."""
+"""Verdicts on trees: the one matching path when greedy, the target's distribution if sampled."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def test_a_tree_without_branches_is_judged_as_the_chain() -> None:
 
 
 @pytest.mark.parametrize("draws", [2_000, pytest.param(20_000, marks=pytest.mark.slow)])
-def test_sampled_tokens_follow_the_target_law(draws: int) -> None:
-    """The joint law of the first two emitted tokens over many verdicts; with top-p cut off."""
+def test_sampled_tokens_follow_the_target_distribution(draws: int) -> None:
+    """Joint distribution of the first two emitted tokens over many verdicts, with top-p."""
     logits = torch.randn(7, VOCAB, generator=torch.Generator().manual_seed(3))
     view, sampling = TargetView.of(logits), Sampling(0.7, top_p=0.95)
-    law = sampling.warp(logits.double())
+    dist = sampling.warp(logits.double())
     after = {(): 0, (1,): 1, (2,): 2}  # rows of the nodes whose children are counted
     counts = dict.fromkeys(itertools.product(range(VOCAB), range(VOCAB)), 0)
     generator = torch.Generator().manual_seed(0)
@@ -80,13 +80,15 @@ def test_sampled_tokens_follow_the_target_law(draws: int) -> None:
             assert tokens[0] not in (1, 2)
             tokens = [*tokens, int(torch.randint(VOCAB, (), generator=generator))]
         counts[tokens[0], tokens[1]] += 1
-    expected = {pair: draws * float(law[0, pair[0]] * _second(law, after, pair)) for pair in counts}
+    expected = {
+        pair: draws * float(dist[0, pair[0]] * _second(dist, after, pair)) for pair in counts
+    }
     possible = [pair for pair, count in expected.items() if count]
     assert all(not counts[pair] for pair in counts if pair not in possible)
     found = chisquare([counts[pair] for pair in possible], [expected[pair] for pair in possible])
     assert found.pvalue > 0.001
 
 
-def _second(law: Tensor, after: dict[tuple[int, ...], int], pair: tuple[int, int]) -> Tensor:
+def _second(dist: Tensor, after: dict[tuple[int, ...], int], pair: tuple[int, int]) -> Tensor:
     row = after.get((pair[0],))
-    return torch.tensor(1 / VOCAB) if row is None else law[row, pair[1]]
+    return torch.tensor(1 / VOCAB) if row is None else dist[row, pair[1]]

@@ -25,9 +25,9 @@ from flybench.config import BASELINES
 from flybench.config.groups import read_yaml
 from flybench.core.errors import FlybenchError
 from flybench.core.files import json_plain
+from flybench.metrics.method_summary import MethodSummary
 from flybench.metrics.paired import Estimate, joined, rate_estimate
 from flybench.metrics.results import baseline_of, results
-from flybench.metrics.rows import MethodSummary
 from flybench.records.folder import RunFolder
 from flybench.report.tables.table import cell
 from flybench.text import NONE, aligned, number

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from flybench.analysis.replay.rows import NOT_EMITTED, Bools, Floats32, Ints, Rows
+from flybench.analysis.replay.traced_rows import NOT_EMITTED, Bools, Floats32, Ints, Rows
 
 SEED = 20251122
 NEARBY = 10  # largest distance, in ranks of entropy, between a row and its source row

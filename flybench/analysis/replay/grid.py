@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from flybench.analysis.replay.blend import blended
 from flybench.analysis.replay.drafts import ImputedRows
-from flybench.analysis.replay.rows import Rows, read_rows
+from flybench.analysis.replay.traced_rows import Rows, read_rows
 from flybench.analysis.replay.walk import Rounds, walk
 from flybench.config import DRAFT_MODEL_KINDS, MethodConfig, RunConfig
 from flybench.core.errors import FlybenchError

@@ -12,7 +12,7 @@ import pandas as pd
 from flybench.analysis.latency.costs import RoundCosts, measured_costs
 from flybench.analysis.latency.projection import allowed_costs, projection
 from flybench.analysis.replay.grid import recorded_config
-from flybench.analysis.replay.rows import Rows
+from flybench.analysis.replay.traced_rows import Rows
 from flybench.analysis.replay.walk import Rounds
 from flybench.config import BASELINE, MethodConfig, to_tree
 from flybench.metrics.frames import round_frame

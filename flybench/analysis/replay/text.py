@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from flybench.analysis.replay.against import against, common_samples
+from flybench.analysis.replay.cells import grid
 from flybench.analysis.replay.grid import recorded_config, replay
-from flybench.analysis.replay.settings import grid
 from flybench.analysis.replay.speedups import ProjectedSpeedups
 from flybench.records.folder import RunFolder
 from flybench.text import aligned, interval, number, percent

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from flybench.analysis.replay.drafts import Drafts, ImputedRows
-from flybench.analysis.replay.rows import Bools, Ints
+from flybench.analysis.replay.traced_rows import Bools, Ints
 from flybench.config import MethodConfig
 from flybench.core.outcomes import Outcome
 from flybench.sampling import Sampling

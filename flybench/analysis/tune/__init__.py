@@ -2,7 +2,7 @@
 
     flybench tune model=smollm2 task=humaneval [limit=100] [tune.theta=0.1,0.3] [latency=FILE]
 
-`settings.py` has the grid. `prepare.py` checks it and splits the samples into two halves.
+`search_space.py` has the grid. `prepare.py` checks it and splits the samples into two halves.
 `search.py` replays the grid over recordings of the first half and selects candidates, with the risk
 estimates of `risk.py`. `confirm.py` decodes the second half with the candidates until intervals
 decide. `recommendation.py` chooses a setting, `tables.py` formats the results, and `page.py` and

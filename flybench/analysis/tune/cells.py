@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flybench.config import RunConfig
 from flybench.core.errors import FlybenchError
-from flybench.metrics.rows import MethodSummary
+from flybench.metrics.method_summary import MethodSummary
 from flybench.run.plan import Plan
 from flybench.run.sweep import Sweep
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from flybench.analysis.latency.projection import allowed_costs, check_costs, newest
 from flybench.analysis.latency.record import measured
-from flybench.analysis.tune.settings import TuneSettings
+from flybench.analysis.tune.search_space import TuneSettings
 from flybench.config import MethodConfig, RecordConfig, RunConfig, digest, to_tree
 from flybench.config.compose import Request, cells
 from flybench.core.errors import FlybenchError

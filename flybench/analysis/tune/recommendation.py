@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from flybench.analysis.tune.confirm import CandidateResult
-from flybench.analysis.tune.settings import describe_method
+from flybench.analysis.tune.search_space import describe_method
 from flybench.config import MethodConfig
 from flybench.config.checks import MAX_COUNT
 from flybench.metrics.stats import samples_needed

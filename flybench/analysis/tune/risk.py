@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from flybench.analysis.replay.rows import Rows
+from flybench.analysis.replay.traced_rows import Rows
 from flybench.analysis.replay.walk import Rounds
 from flybench.config import MethodConfig
 from flybench.core.token_classes import classify

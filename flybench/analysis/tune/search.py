@@ -11,10 +11,10 @@ import pandas as pd
 
 from flybench.analysis.replay.against import common_samples
 from flybench.analysis.replay.grid import Column, replay
-from flybench.analysis.replay.rows import Bools
 from flybench.analysis.replay.speedups import ProjectedSpeedups
+from flybench.analysis.replay.traced_rows import Bools
 from flybench.analysis.tune.risk import Risk
-from flybench.analysis.tune.settings import TuneSettings, method_of
+from flybench.analysis.tune.search_space import TuneSettings, method_of
 from flybench.config import EXACT, MethodConfig, VerifyConfig
 from flybench.metrics.frames import round_frame
 from flybench.run.plan import Plan

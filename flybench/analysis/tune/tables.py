@@ -9,7 +9,7 @@ import pandas as pd
 
 from flybench.analysis.tune.confirm import CandidateResult
 from flybench.analysis.tune.search import SearchResult
-from flybench.analysis.tune.settings import describe_method
+from flybench.analysis.tune.search_space import describe_method
 from flybench.text import NONE, aligned, number, percent
 
 

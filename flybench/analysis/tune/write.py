@@ -13,7 +13,7 @@ import yaml
 from flybench.analysis.tune.confirm import CandidateResult
 from flybench.analysis.tune.recommendation import Recommendation
 from flybench.analysis.tune.search import SearchResult
-from flybench.analysis.tune.settings import describe_method
+from flybench.analysis.tune.search_space import describe_method
 from flybench.config import RunConfig, to_tree
 from flybench.metrics.paired import Estimate
 from flybench.records.folder import RunFolder

@@ -21,7 +21,7 @@ from flybench.config import EngineConfig, ModelConfig, ModelRef
 from flybench.engine.cost.footprint import kv_bytes_per_token
 from flybench.engine.drafters.shared_embeddings import DraftLayers
 from flybench.engine.eagle3.checkpoint import find_head
-from flybench.engine.eagle3.layout import LAYER
+from flybench.engine.eagle3.checkpoint_layout import LAYER
 from flybench.engine.loading.description import find_draft_layers
 from flybench.engine.loading.load import FULL_MODEL
 from flybench.engine.loading.placement import DTYPES, resolve_dtype

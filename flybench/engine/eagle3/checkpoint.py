@@ -15,8 +15,8 @@ from transformers import PreTrainedModel
 
 from flybench.config import ModelRef
 from flybench.core.errors import FlybenchError
+from flybench.engine.eagle3.checkpoint_layout import head_config
 from flybench.engine.eagle3.head import Eagle3Head, HeadConfig
-from flybench.engine.eagle3.layout import head_config
 from flybench.engine.loading.source import MODEL_FILES, Source, fingerprint, local_folder, locate
 
 Tensors = dict[str, Tensor]

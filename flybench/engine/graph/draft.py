@@ -11,7 +11,7 @@ from torch import Tensor
 
 from flybench.engine.base import Drawn
 from flybench.engine.graph.capture import capture
-from flybench.engine.kernels.rows import row_statistics
+from flybench.engine.kernels.row_statistics import row_statistics
 from flybench.sampling import Sampling
 
 

@@ -13,7 +13,7 @@ from transformers import PreTrainedModel
 from flybench.core.drafts import RowStatistics, TargetView
 from flybench.engine.eagle3.taps import joined
 from flybench.engine.graph.layers import Cursor, install
-from flybench.engine.kernels.rows import row_statistics
+from flybench.engine.kernels.row_statistics import row_statistics
 
 SPLIT = 128  # a cache is a whole number of the attention kernel's splits
 

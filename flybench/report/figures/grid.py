@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flybench.report.group import Group
-from flybench.report.names import SYMBOLS, settings_of
+from flybench.report.method_names import SYMBOLS, settings_of
 from flybench.report.plot import Axes, Draw, Plot, Theme, panels
 from flybench.report.run import Arm
 from flybench.text import number

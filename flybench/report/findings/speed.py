@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from flybench.metrics.method_summary import MethodSummary
 from flybench.metrics.paired import Estimate
-from flybench.metrics.rows import MethodSummary
 from flybench.metrics.stats import ratio
 from flybench.metrics.suppression import MIN_VERDICT_SAMPLES
 from flybench.report.findings.badge import OPEN, TO_ANSWER, VerdictBadge, count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from flybench.metrics.glossary import GLOSSARY
-from flybench.metrics.rows import MethodSummary
+from flybench.metrics.method_summary import MethodSummary
 from flybench.report.findings.verdict import ArmVerdict
 from flybench.report.group import Group
 from flybench.report.run import Arm, Run

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from flybench.metrics.glossary import GLOSSARY
 from flybench.metrics.glossary.entry import Entry
-from flybench.metrics.rows import MethodSummary
+from flybench.metrics.method_summary import MethodSummary
 from flybench.metrics.stats import Interval
 from flybench.metrics.summary import PARTS
 from flybench.metrics.suppression import DENOMINATORS

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from flybench.analysis.replay.against import against
+from flybench.analysis.replay.cells import grid
 from flybench.analysis.replay.drafts import ImputedRows
 from flybench.analysis.replay.grid import recorded_config, replay
-from flybench.analysis.replay.rows import read_rows
-from flybench.analysis.replay.settings import grid
+from flybench.analysis.replay.traced_rows import read_rows
 from flybench.analysis.replay.walk import walk
 from flybench.cli.main import main
 from flybench.config import EXACT, MethodConfig, RunConfig, VerifyConfig

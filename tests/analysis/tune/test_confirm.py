@@ -9,7 +9,7 @@ import pytest
 
 from flybench.analysis.tune.confirm import CandidateResult, _state, sizes
 from flybench.analysis.tune.recommendation import recommend
-from flybench.analysis.tune.settings import EXACT, method_of
+from flybench.analysis.tune.search_space import EXACT, method_of
 from flybench.config import DraftConfig, MethodConfig, VerifyConfig
 from flybench.metrics.paired import Estimate
 from flybench.metrics.stats import Interval, Pairs

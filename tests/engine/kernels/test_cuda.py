@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from flybench.core.drafts import RowStatistics
 from flybench.engine.kernels.attention import attend
-from flybench.engine.kernels.cuda import attention, compact, linear, rows
+from flybench.engine.kernels.cuda import attention, compact, linear, row_statistics
 
 torch.manual_seed(0)
 """
@@ -30,10 +30,10 @@ for count, vocab in ((1, 3), (1, 300), (3, 5000), (2, 2048), (4, 9000)):
         logits[1, 1:4] = torch.tensor([50.0, 49.0, 48.0])  # all three in one chunk
         logits[2, ::2100] = 45  # the three largest in chunks of their own
         logits[3, 100:] = -math.inf
-    for ours, plain in zip(rows.launch(logits), RowStatistics.of(logits), strict=True):
+    for ours, plain in zip(row_statistics.launch(logits), RowStatistics.of(logits), strict=True):
         torch.testing.assert_close(ours, plain, rtol=1e-4, atol=1e-4)
 logits[0, 4] = math.nan
-assert rows.launch(logits)[3].isnan().tolist() == [True, False, False, False]
+assert row_statistics.launch(logits)[3].isnan().tolist() == [True, False, False, False]
 """
 CHECKS["linear"] = r"""
 for count, n, k in ((1, 40, 96), (3, 33, 512), (16, 16, 256), (17, 64, 100), (64, 8, 64)):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from flybench.report import write_report
-from flybench.report.tables.files import to_csv, to_latex
+from flybench.report.tables.export import to_csv, to_latex
 from flybench.report.tables.table import Column, Table, TableCell
 from tests.helpers.parsing import HOSTILE
 from tests.helpers.synthetic import write_run

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flybench.analysis.tune.settings import EXACT, TuneSettings, describe_method
+from flybench.analysis.tune.search_space import EXACT, TuneSettings, describe_method
 from flybench.cli.main import main
 from flybench.config import MethodConfig, VerifyConfig
 from flybench.config.compose import cells, parse_request

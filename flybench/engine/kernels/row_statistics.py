@@ -30,6 +30,6 @@ def _(logits: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 @_row_statistics.register_kernel("cuda")
 def _(logits: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    from flybench.engine.kernels.cuda.rows import launch
+    from flybench.engine.kernels.cuda.row_statistics import launch
 
     return launch(logits)

@@ -1,4 +1,4 @@
-"""What comes out at temperature > 0: the target's law, or a named departure from it.
+"""What comes out at temperature > 0: the target's distribution, or a named departure from it.
 
 A draw is a whole verdict; two hundred thousand are made at once. The total variation that chance
 alone leaves is then near 0.002 for one token of eight words and 0.005 for two.
@@ -33,7 +33,7 @@ GENERATOR = torch.Generator().manual_seed(1)
 TARGET = torch.randn(V, V, generator=GENERATOR) * 1.5
 DRAFT = TARGET + torch.randn(V, V, generator=GENERATOR)
 SAMPLING = Sampling(0.9)
-LAW = SAMPLING.warp(TARGET)
+DIST = SAMPLING.warp(TARGET)
 LOSSLESS = {
     "rejection": RejectionVerifier(),
     "fly theta=inf": FlyVerifier("official", math.inf, 1),
@@ -44,26 +44,26 @@ CUTS = {"plain": SAMPLING, "top_k": Sampling(1.3, top_k=4), "top_p": Sampling(1.
 @pytest.mark.parametrize("sampled", [True, False], ids=["sampled draft", "point mass"])
 @pytest.mark.parametrize("length", [0, 1, 3])
 @pytest.mark.parametrize("verifier", LOSSLESS.values(), ids=LOSSLESS)
-def test_lossless_verifiers_emit_the_target_law(
+def test_lossless_verifiers_emit_the_target_distribution(
     verifier: Verifier, length: int, sampled: bool
 ) -> None:
     pairs = first_two_tokens(verifier, TARGET, DRAFT, length, sampled, SAMPLING, DRAWS)
-    assert total_variation(frequencies(pairs[:, 0], V), LAW[0]) < 0.01
+    assert total_variation(frequencies(pairs[:, 0], V), DIST[0]) < 0.01
     joint = frequencies(pairs[:, 0] * V + pairs[:, 1], V * V)
-    assert total_variation(joint, (LAW[0][:, None] * LAW).flatten()) < 0.01
+    assert total_variation(joint, (DIST[0][:, None] * DIST).flatten()) < 0.01
 
 
 @pytest.mark.parametrize("sampling", CUTS.values(), ids=CUTS)
 def test_cuts_apply_to_target_and_draft_alike(sampling: Sampling) -> None:
     pairs = first_two_tokens(RejectionVerifier(), TARGET, DRAFT, 2, True, sampling, DRAWS)
-    law = sampling.warp(TARGET)[0]
+    dist = sampling.warp(TARGET)[0]
     found = frequencies(pairs[:, 0], V)
-    assert total_variation(found, law) < 0.01
-    assert found[law == 0].sum() == 0
+    assert total_variation(found, dist) < 0.01
+    assert found[dist == 0].sum() == 0
 
 
-def test_a_wrong_draft_law_would_show() -> None:
-    """The control: a favourite declared as if it were sampled shifts the law visibly."""
+def test_a_wrong_draft_distribution_would_show() -> None:
+    """The control: a favourite declared as if it were sampled shifts the distribution visibly."""
     generator = torch.Generator().manual_seed(2)
     soft = SAMPLING.warp(DRAFT)[0]
     tokens = soft.argmax().expand(DRAWS, 1)
@@ -71,14 +71,14 @@ def test_a_wrong_draft_law_would_show() -> None:
     probs = soft.expand(DRAWS, 1, V)
     accepted, token, _ = judge_many(RejectionVerifier(), tokens, probs, logits, SAMPLING, generator)
     first = torch.where(accepted == 1, tokens[:, 0], token)
-    assert total_variation(frequencies(first, V), LAW[0]) > 0.02
+    assert total_variation(frequencies(first, V), DIST[0]) > 0.02
 
 
 def test_acceptance_rate_is_one_minus_total_variation() -> None:
     generator = torch.Generator().manual_seed(3)
     roots = torch.zeros(DRAWS, dtype=torch.long)
     _, count = rounds(RejectionVerifier(), TARGET, DRAFT, 1, True, SAMPLING, roots, generator)
-    expected = 1 - total_variation(LAW[0], SAMPLING.warp(DRAFT)[0])
+    expected = 1 - total_variation(DIST[0], SAMPLING.warp(DRAFT)[0])
     assert float((count == 2).float().mean()) == pytest.approx(expected, abs=0.005)
 
 
@@ -86,25 +86,25 @@ def test_a_point_mass_is_accepted_with_its_target_probability() -> None:
     generator = torch.Generator().manual_seed(4)
     roots = torch.zeros(DRAWS, dtype=torch.long)
     _, count = rounds(RejectionVerifier(), TARGET, DRAFT, 1, False, SAMPLING, roots, generator)
-    expected = float(LAW[0][DRAFT[0].argmax()])
+    expected = float(DIST[0][DRAFT[0].argmax()])
     assert float((count == 2).float().mean()) == pytest.approx(expected, abs=0.005)
 
 
 def test_no_mass_left_falls_back_to_the_target() -> None:
     """p = q accepts always; should rounding still reject, the residual is empty and p decides."""
-    law = torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    draft = Draft.chain(torch.tensor([2]), law[:1])
-    view = TargetView.of(law.log().clamp_min(-1e9))
+    dist = torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    draft = Draft.chain(torch.tensor([2]), dist[:1])
+    view = TargetView.of(dist.log().clamp_min(-1e9))
     decision = RejectionVerifier().judge(draft, view, Sampling(1.0), None).fetch(draft, view)
     assert decision.tokens == [1]
     assert decision.outcomes == "r"
 
 
 def test_an_impossible_token_is_never_accepted() -> None:
-    law = torch.tensor([[0.0, 1.0], [0.5, 0.5]])
+    dist = torch.tensor([[0.0, 1.0], [0.5, 0.5]])
     draft = Draft.chain(torch.tensor([0]))
     generator = torch.Generator().manual_seed(0)
-    assert not any(bool(accept(draft, law, generator)) for _ in range(500))
+    assert not any(bool(accept(draft, dist, generator)) for _ in range(500))
 
 
 def test_rejection_marks_kept_tokens_as_stochastic() -> None:
@@ -159,8 +159,8 @@ def test_native_never_keeps_a_token_outside_the_cut() -> None:
 
 
 @pytest.mark.parametrize(("rule", "kept"), [("official", True), ("paper", True), ("vllm", False)])
-def test_only_the_vllm_rule_gates_on_the_warped_law(rule: str, kept: bool) -> None:
-    """At a low temperature the warped law is sure where the model's own is not."""
+def test_only_the_vllm_rule_gates_on_the_warped_distribution(rule: str, kept: bool) -> None:
+    """At a low temperature the warped distribution is sure where the model's own is not."""
     tokens, logits = loose_case(1)
     verifier = FlyVerifier(rule, 0.3, 2, "best_of_two")  # type: ignore[arg-type]
     draft, view = Draft.chain(tokens[0]), TargetView.of(logits[0])
@@ -175,10 +175,10 @@ def test_best_of_two_accepts_with_either_sample() -> None:
     verifier = FlyVerifier("official", math.inf, 0, "best_of_two")
     emitted, count = rounds(verifier, TARGET, DRAFT, 1, False, SAMPLING, roots, generator)
     favourite = int(DRAFT[0].argmax())
-    p = float(LAW[0][favourite])
+    p = float(DIST[0][favourite])
     assert float((count == 2).float().mean()) == pytest.approx(1 - (1 - p) ** 2, abs=0.005)
     corrections = frequencies(emitted[count == 1, 0], V)
-    others = LAW[0].index_fill(0, torch.tensor([favourite]), 0.0)
+    others = DIST[0].index_fill(0, torch.tensor([favourite]), 0.0)
     assert total_variation(corrections, others / others.sum()) < 0.01
 
 
@@ -189,7 +189,7 @@ def test_best_of_two_matches_either_sample_and_corrects_with_the_first(
     draft: list[int], tokens: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     samples = iter([torch.tensor([1, 2, 3]), torch.tensor([4, 5, 7])])
-    monkeypatch.setattr(fly, "draw", lambda law, generator: next(samples))
+    monkeypatch.setattr(fly, "draw", lambda dist, generator: next(samples))
     chain, view = Draft.chain(torch.tensor(draft)), TargetView.of(torch.zeros(3, V))
     verifier = FlyVerifier("official", math.inf, 0, "best_of_two")
     decision = verifier.judge(chain, view, Sampling(1.0), None).fetch(chain, view)
@@ -197,7 +197,7 @@ def test_best_of_two_matches_either_sample_and_corrects_with_the_first(
     assert set(decision.outcomes[: len(decision.nodes)]) <= {"s"}
 
 
-def test_best_of_two_is_not_the_target_law() -> None:
+def test_best_of_two_is_not_the_target_distribution() -> None:
     pairs = first_two_tokens(
         FlyVerifier("official", math.inf, 0, "best_of_two"),
         TARGET,
@@ -207,7 +207,7 @@ def test_best_of_two_is_not_the_target_law() -> None:
         SAMPLING,
         DRAWS,
     )
-    assert total_variation(frequencies(pairs[:, 0], V), LAW[0]) > 0.05
+    assert total_variation(frequencies(pairs[:, 0], V), DIST[0]) > 0.05
 
 
 def test_equal_seeds_judge_alike() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from flybench.config import BASELINES
 from flybench.core.files import flattened
-from flybench.metrics.rows import MethodSummary
+from flybench.metrics.method_summary import MethodSummary
 from flybench.records.folder import RunFolder
 
 ArmKey = tuple[int, str]  # index of the run's folder, method
