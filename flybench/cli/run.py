@@ -81,8 +81,8 @@ def run(args: argparse.Namespace) -> int:
             log.error(failure)
 
     from flybench.records.folder import RunFolder
-    from flybench.report.together import together
+    from flybench.report.sweep_summary import sweep_summary
 
-    if closing := together([RunFolder(path) for path in done.folders]):
+    if closing := sweep_summary([RunFolder(path) for path in done.folders]):
         print(f"\n{closing}")
     return done.code

@@ -14,20 +14,20 @@ from flybench.metrics.paired import joined
 
 OPENING = 8  # first tokens of an answer, which decide its form
 IMPROBABLE = 0.2  # of the target's top-1 probability
-AUDIT = (
+LOOSE_METRICS = (
     *("loose_classes", "loose_improbable", "loose_opening", "loose_flips"),
     "loose_harmful",
 )
 
 
-def audit(samples: pd.DataFrame, baseline: pd.DataFrame) -> dict[str, Any]:
+def loose_metrics(samples: pd.DataFrame, baseline: pd.DataFrame) -> dict[str, Any]:
     """Return metrics of a method's loose tokens; None if its records lack them.
 
     `samples` and `baseline` are tables of `flybench.metrics.frames.sample_frame`.
     """
     tokens: list[ClassifiedToken] = [each for row in samples["loose_tokens"] for each in row]
     if len(tokens) != samples["loose"].sum():
-        return dict.fromkeys(AUDIT)
+        return dict.fromkeys(LOOSE_METRICS)
     counts = Counter(each.kind for each in tokens)
     emitted = samples["tokens"].sum()
     statistics = [each.token.statistics for each in tokens]

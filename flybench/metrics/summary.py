@@ -18,7 +18,7 @@ from flybench.core.files import json_plain
 from flybench.metrics.divergence import DIVERGENCE, divergence
 from flybench.metrics.frames import methods_of, round_frame, sample_frame
 from flybench.metrics.judge import judged
-from flybench.metrics.loose import AUDIT, audit
+from flybench.metrics.loose import LOOSE_METRICS, loose_metrics
 from flybench.metrics.method_summary import FlipCounts, MethodSummary, PairwiseCounts
 from flybench.metrics.paired import Paired
 from flybench.metrics.round_costs import LIMIT, bandwidth_limit, bytes_ratio, energy, round_costs
@@ -60,7 +60,7 @@ def method_summary(folder: CachedFolder, method: str) -> MethodSummary:
         **_times(samples),
         **_speedups(pair),
         **_acceptance(samples, rounds),
-        **(audit(samples, baseline) if drafts else dict.fromkeys(AUDIT)),
+        **(loose_metrics(samples, baseline) if drafts else dict.fromkeys(LOOSE_METRICS)),
         "draft_coverage": draft_coverage(folder, baseline) if drafts else None,
         **round_costs(round_frame(folder, BASELINE), rounds, method),
         **(dict.fromkeys(LIMIT) if pair else bandwidth_limit(samples, provenance)),

@@ -8,7 +8,7 @@ import pytest
 from flybench.core.samples import LooseToken, TargetStatistics
 from flybench.core.token_classes import classify
 from flybench.metrics.frames import ClassifiedToken
-from flybench.metrics.loose import AUDIT, audit
+from flybench.metrics.loose import LOOSE_METRICS, loose_metrics
 
 
 def loose_token(index: int, probability: float, text: str = " big") -> ClassifiedToken:
@@ -37,7 +37,7 @@ def samples() -> pd.DataFrame:
 
 def test_figures_of_a_method(samples: pd.DataFrame) -> None:
     baseline = frame(correct=[1.0, 1.0, 0.0, 1.0])
-    assert audit(samples, baseline) == {
+    assert loose_metrics(samples, baseline) == {
         "loose_classes": {"digit": 2.5, "other": 5.0},
         "loose_improbable": pytest.approx(1 / 3),
         "loose_opening": 0.25,
@@ -48,20 +48,20 @@ def test_figures_of_a_method(samples: pd.DataFrame) -> None:
 
 def test_without_loose_tokens_there_is_no_share(samples: pd.DataFrame) -> None:
     samples = samples.assign(loose_tokens=[[]] * 4, before_extracted=[[]] * 4, loose=0)
-    found = audit(samples, frame(correct=[1.0, 1.0, 0.0, 1.0]))
+    found = loose_metrics(samples, frame(correct=[1.0, 1.0, 0.0, 1.0]))
     assert (found["loose_classes"], found["loose_improbable"]) == ({}, None)
     assert found["loose_flips"] == (0, 0)
 
 
 def test_older_records_say_nothing(samples: pd.DataFrame) -> None:
     older = samples.assign(loose_tokens=[[]] * 4)
-    assert audit(older, frame(correct=[1.0] * 4)) == dict.fromkeys(AUDIT)
+    assert loose_metrics(older, frame(correct=[1.0] * 4)) == dict.fromkeys(LOOSE_METRICS)
 
 
 def test_unjudged_answers_flip_nothing(samples: pd.DataFrame) -> None:
-    assert audit(samples, frame(correct=[float("nan")] * 4))["loose_flips"] is None
+    assert loose_metrics(samples, frame(correct=[float("nan")] * 4))["loose_flips"] is None
 
 
 def test_grades_flip_nothing(samples: pd.DataFrame) -> None:
     baseline = frame(correct=[1.0, 1.0, 0.0, 1.0])
-    assert audit(samples.assign(graded=True), baseline)["loose_flips"] is None
+    assert loose_metrics(samples.assign(graded=True), baseline)["loose_flips"] is None

@@ -11,9 +11,9 @@ from flybench.records.folder import RunFolder
 from flybench.report import write_report
 from flybench.report.findings.verdict import verdicts
 from flybench.report.run import load
+from flybench.report.sweep_summary import sweep_summary
 from flybench.report.tables.across import accuracy_tests, notes, tables
 from flybench.report.tables.table import plain
-from flybench.report.together import together
 from tests.helpers.synthetic import write_run
 
 
@@ -34,7 +34,7 @@ def test_pooled_figures_and_both_scatters(tmp_path: Path) -> None:
     rows = {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
     assert rows["accuracy (%)"] == ["3", "40", "70.0", "5.00", "6.75"]
     assert rows["AR's accuracy (%)"][2:4] == ["80.0", "0.00"]
-    assert plain(table) in together(folders)
+    assert plain(table) in sweep_summary(folders)
     page = write_report(folders, tmp_path / "out").read_text(encoding="utf-8")
     assert "Across seeds: fly on sums, tiny" in page
 
@@ -44,13 +44,15 @@ def test_greedy_seeds_are_said_to_change_nothing(tmp_path: Path) -> None:
     runs = load(folders)
     assert tables(runs) == []
     [note] = notes(runs)
-    assert note.startswith("Seeds 0, 1 of sums, tiny decode greedily") and note in together(folders)
+    assert note.startswith("Seeds 0, 1 of sums, tiny decode greedily") and note in sweep_summary(
+        folders
+    )
 
 
 def test_runs_of_different_families_or_none_are_not_pooled(tmp_path: Path) -> None:
     runs = load([write_run(tmp_path / name, 3) for name in "ab"])
     assert tables(runs) == [] and notes(runs) == []
-    assert together([write_run(tmp_path / "alone", 3)]) == ""
+    assert sweep_summary([write_run(tmp_path / "alone", 3)]) == ""
 
 
 def test_a_family_of_three(tmp_path: Path) -> None:

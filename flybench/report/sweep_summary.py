@@ -10,7 +10,7 @@ from flybench.report.tables import across
 from flybench.report.tables.table import plain
 
 
-def together(folders: Sequence[RunFolder]) -> str:
+def sweep_summary(folders: Sequence[RunFolder]) -> str:
     """Format the corrected accuracy tests and the spread over seeds; empty for a single run."""
     if len(folders) < 2:
         return ""
