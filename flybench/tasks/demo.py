@@ -31,9 +31,9 @@ class DemoTask(RowTask):
     runs_code = True
 
     def __init__(self, config: TaskConfig) -> None:
-        embedded = package_file("flybench.tasks", "data/demo.jsonl")
-        assert embedded is not None, "the demo data ship with the package"
-        path = local_file(config.path, "demo.jsonl") if config.path else embedded
+        built_in = package_file("flybench.tasks", "data/demo.jsonl")
+        assert built_in is not None, "the demo data ship with the package"
+        path = local_file(config.path, "demo.jsonl") if config.path else built_in
         self._config = config
         fields = {"category": str, "kind": str, "turns": list, "reference": dict}
         self._rows = by_id(read_rows(path), "id", fields)
