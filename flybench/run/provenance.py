@@ -70,9 +70,11 @@ def check_code(plan: Plan) -> None:
     Raises:
         FlybenchError: the code has changed.
     """
-    known = plan.folder.read_json("provenance.json")
-    invocations = known.get("invocations") if isinstance(known, dict) else None
-    before = (invocations or [{}])[-1].get("code") or {}
+    match plan.folder.read_json("provenance.json"):
+        case {"invocations": [*_, {"code": dict(before)}]}:
+            pass
+        case _:  # a new run, or one from before code was hashed
+            return
     now = code_hashes(plan.config)
     changed = [name for name in ("draft", "verify") if before.get(name, now[name]) != now[name]]
     if changed and plan.folder.records():
