@@ -14,6 +14,7 @@ from typing import NamedTuple
 import torch
 
 from flybench.config import BASELINE, REPEAT, MethodConfig
+from flybench.core.errors import FlybenchError
 from flybench.core.samples import Finish, Generation, LooseToken, Round
 from flybench.core.verdicts import Decision
 from flybench.draft import build_drafter
@@ -128,6 +129,11 @@ class Decoder:
         while finish is None:
             began, began_mark = ended, self.clock.mark()
             draft = self.drafter.propose(context, self.k).to(self.target.device)
+            if len(draft) > self.k:
+                raise FlybenchError(
+                    f"the drafter proposed {len(draft)} tokens, but `limit` was {self.k}: propose "
+                    "at most `limit`."
+                )
             drafted_mark = self.clock.mark()
             view = self.target.score(context[-1], draft)
             verdict = self.verifier.judge(draft, view, self.sampling, generator)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
 from flybench.config.checks import TYPE_NAMES, allow, suggestion
@@ -16,6 +15,7 @@ from flybench.config.declared import (
     Parameter,
     Value,
     declarations,
+    is_deleted,
     kinds,
     parameters,
 )
@@ -62,7 +62,7 @@ class ComponentConfig:
         kind = given.pop("kind", None)
         if not isinstance(kind, str):
             raise FlybenchError(f"{cls.path}.kind={kind!r} must be text.")
-        if _deleted(kind):
+        if is_deleted(kind):
             return cls(kind, tuple(sorted(given.items())))  # a finished run whose file was deleted
         declared = declarations(cls.package, kind)
         if not declared:
@@ -106,7 +106,7 @@ class ComponentConfig:
     @property
     def declared(self) -> list[Declaration]:
         """The declared classes of the kind; none if its file was deleted after the run."""
-        return [] if _deleted(self.kind) else declarations(self.package, self.kind)
+        return [] if is_deleted(self.kind) else declarations(self.package, self.kind)
 
     def option(self, name: str, default: Any) -> Any:
         """Return an argument of the kind's decorator."""
@@ -166,16 +166,12 @@ class ComponentConfig:
         below, above = low is not None and value < low, high is not None and value > high
         if math.isnan(value) or below or above:
             least, most = _bound(each.low, low), _bound(each.high, high)
-            bounds = " to ".join(filter(None, (least, most))) + ("" if most else " or more")
+            bounds = f"{least} to {most}" if most else f"{least} or more"
+            bounds = bounds if least else f"at most {most}"
             unit = f" {each.unit}" if each.unit else ""
             raise FlybenchError(
                 f"{name}={_text(value)} is not allowed: use {bounds}{unit} ({each.help})."
             )
-
-
-def _deleted(kind: str) -> bool:
-    """Return whether a kind names a file that does not exist."""
-    return kind.startswith(FILE) and not Path(kind.split(":")[1]).expanduser().is_file()
 
 
 def _checked(name: str, each: Parameter, given: Mapping[str, Any]) -> Value:

@@ -90,11 +90,25 @@ def _builtin(package: Package) -> tuple[Declaration, ...]:
     return tuple(each for file in sorted(folder.rglob("*.py")) for each in _declared(package, file))
 
 
+def is_deleted(kind: str) -> bool:
+    """Return whether a kind names a file that does not exist."""
+    return kind.startswith(FILE) and not Path(_parts(kind)[0]).expanduser().is_file()
+
+
+def _parts(kind: str) -> tuple[str, str]:
+    """Return the path and the class of `file:PATH:CLASS`; a path may contain colons."""
+    rest = kind.removeprefix(FILE)
+    path, _, class_name = rest.rpartition(":")
+    return (path, class_name) if path and not class_name.endswith(".py") else (rest, "")
+
+
 def _from_file(package: Package, kind: str) -> Declaration:
     """Return the class that `file:PATH:CLASS` names."""
-    path, _, class_name = kind.removeprefix(FILE).rpartition(":")
+    path, class_name = _parts(kind)
     file = Path(path).expanduser()
-    if not path or not file.is_file():
+    if not class_name:
+        raise FlybenchError(f"{kind} names no class: write file:PATH.py:CLASS.")
+    if not file.is_file():
         raise FlybenchError(
             f"the file of {kind} does not exist: write file:PATH.py:CLASS, with a path relative to "
             "this folder."
@@ -122,6 +136,11 @@ def _declared(package: Package, file: Path) -> Iterator[Declaration]:
         for call in node.decorator_list if isinstance(node, ast.ClassDef) else []:
             if isinstance(call, ast.Call) and ast.unparse(call.func) == DECORATORS[package]:
                 assert isinstance(node, ast.ClassDef)
+                if len(call.args) != 1:
+                    raise FlybenchError(
+                        f"{file} line {call.lineno}: @{DECORATORS[package]} takes the kind as its "
+                        f'only positional argument, such as @{DECORATORS[package]}("mine").'
+                    )
                 (kind,) = _literals(file, call.args)
                 options = {str(k.arg): _literals(file, [k.value])[0] for k in call.keywords}
                 yield Declaration(
@@ -152,7 +171,14 @@ def _parameters(file: Path, node: ast.ClassDef) -> Iterator[Parameter]:
                 f"{node.name}.{name} in {file} has the type {ast.unparse(annotation)}: use one of "
                 f"{', '.join(TYPES)}, or Literal[…] of strings."
             )
-        yield Parameter(name, kind, choices, **rest)
+        try:
+            yield Parameter(name, kind, choices, **rest)
+        except TypeError as error:
+            what = str(error).removeprefix("Parameter.__init__() ")
+            raise FlybenchError(
+                f"{file} line {line.lineno}: parameter(…) of {name} {what}: see "
+                "flybench/core/declare.py for its arguments."
+            ) from error
 
 
 def _literals(file: Path, nodes: list[ast.expr]) -> list[Any]:

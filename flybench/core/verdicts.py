@@ -12,9 +12,11 @@ from torch import Tensor
 
 from flybench.core.drafts import Draft, TargetView
 from flybench.core.errors import FlybenchError
-from flybench.core.outcomes import OUTCOME_CODES, Outcome
+from flybench.core.outcomes import ACCEPTED_OUTCOMES, OUTCOME_CODES, Outcome
 from flybench.core.samples import RowTrace, TargetStatistics
 
+ALL_OUTCOMES = frozenset(float(outcome) for outcome in Outcome)
+ACCEPTED_CODES = frozenset(outcome.code for outcome in ACCEPTED_OUTCOMES)
 STATISTICS = len(TargetStatistics.__struct_fields__)
 
 
@@ -88,13 +90,20 @@ class Verdict:
         """Copy the verdict to the host, which is the only synchronisation of a round.
 
         Raises:
-            FlybenchError: the target's logits are NaN.
+            FlybenchError: the target's logits are NaN, or the verdict contradicts itself.
         """
+        if self.outcomes.shape != draft.tokens.shape:
+            raise FlybenchError(
+                f"the rule returned outcomes of shape {list(self.outcomes.shape)} for "
+                f"{len(draft)} draft tokens: return one per token."
+            )
         tensor = self.pack(draft, view) if self.packed is None else self.packed
         packed = tensor.tolist()
         count, size = int(packed[0]), len(draft)
         path, tokens, outcomes, rows = (2 + i * size for i in range(4))
-        nodes = [int(node) for node in packed[path : path + count]]
+        letters = "".join(_code(value) for value in packed[outcomes:rows])
+        nodes = [int(node) for node in packed[path : path + max(count, 0)]]
+        _check(count, nodes, letters)
         margins = [packed[rows], *(packed[rows + 1 + node] for node in nodes)]
         if any(map(math.isnan, margins)):
             raise FlybenchError(
@@ -103,7 +112,7 @@ class Verdict:
         decision = Decision(
             nodes=nodes,
             tokens=[*(int(packed[tokens + node]) for node in nodes), int(packed[1])],
-            outcomes="".join(OUTCOME_CODES[int(each)] for each in packed[outcomes:rows]),
+            outcomes=letters,
             margins=margins,
         )
         more = rows + size + 1
@@ -117,6 +126,29 @@ class Verdict:
         starts_of_loose = (more + STATISTICS * nodes[i] for i in decision.loose_indices)
         statistics = tuple(_statistics(packed[at : at + STATISTICS]) for at in starts_of_loose)
         return decision._replace(loose_statistics=statistics)
+
+
+def _code(outcome: float) -> str:
+    return OUTCOME_CODES[int(outcome)] if outcome in ALL_OUTCOMES else "?"
+
+
+def _check(count: int, nodes: list[int], letters: str) -> None:
+    """Check what a rule returned, which may be a user's.
+
+    Raises:
+        FlybenchError: the verdict contradicts itself.
+    """
+    size = len(letters)
+    if not 0 <= count <= size or not all(0 <= node < size for node in nodes):
+        raise FlybenchError(
+            f"the rule accepted {count} of {size} draft tokens, in positions {nodes}: return "
+            "`accepted` between 0 and the number of draft tokens."
+        )
+    if "?" in letters or not all(letters[node] in ACCEPTED_CODES for node in nodes):
+        raise FlybenchError(
+            f"the rule's outcomes {letters!r} contradict the accepted positions {nodes}: give each "
+            "draft token an `Outcome`, and accepted ones EXACT, LOOSE or SAMPLED."
+        )
 
 
 def target_statistics(draft: Draft, view: TargetView) -> Tensor:

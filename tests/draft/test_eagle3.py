@@ -78,6 +78,7 @@ class Whim:
         path = path[: self.number(len(path) + 1)]
         rest = [0] * (len(draft) - len(path))
         outcomes = torch.full((len(draft),), int(Outcome.REJECTED))
+        outcomes[path] = int(Outcome.EXACT)
         counts = (len(path), self.number(toys.VOCAB))
         accepted, next_token = (torch.tensor(count) for count in counts)
         return Verdict(accepted, torch.tensor(path + rest), next_token, outcomes)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from flybench.config import MethodConfig, VerifyConfig
 from flybench.config.checks import build, suggestion
-from flybench.config.declared import parameters
+from flybench.config.declared import FILE, declarations, parameters
 from flybench.config.overrides import Override
 from flybench.core.errors import FlybenchError
 
@@ -45,7 +45,7 @@ def grid(recorded: MethodConfig, settings: Sequence[str]) -> tuple[list[MethodCo
     return cells, len(made) - len(fitting)
 
 
-def check_settings(recorded: MethodConfig, settings: Iterable[str]) -> None:
+def check_settings(recorded: MethodConfig, settings: Sequence[str]) -> None:
     """Check that a replay can vary these settings.
 
     Raises:
@@ -53,6 +53,10 @@ def check_settings(recorded: MethodConfig, settings: Iterable[str]) -> None:
             the run used.
     """
     rules = {name for name, _ in recorded.verify.values} | parameters("verify")
+    kinds = [word.value for word in map(Override.parse, settings) if word.key == VERIFY + "kind"]
+    for kind in ",".join(map(str, kinds)).split(","):
+        if kind.startswith(FILE):
+            rules |= declarations("verify", kind)[0].parameters.keys()
     known = [K, VERIFY + "kind", *(VERIFY + each for each in sorted(rules - {"at_temperature"}))]
     for name in (Override.parse(word).key for word in settings):
         if name not in known:
@@ -71,8 +75,8 @@ def check_replayable(verify: VerifyConfig) -> None:
     declared = verify.declaration(greedy=True)
     if not declared.option("lossless", False) and "replay" not in declared.methods:
         raise FlybenchError(
-            f"method.verify.kind={verify.kind} cannot be replayed, since {declared.class_name} has "
-            "no method `replay`: decode it with `flybench run`, or add the method "
+            f"method.verify.kind={verify.kind} cannot be replayed, because {declared.class_name} "
+            "has no method `replay`: decode it with `flybench run`, or add the method "
             "(flybench/verify/fly.py has one)."
         )
 

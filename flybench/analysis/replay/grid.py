@@ -13,7 +13,7 @@ from flybench.analysis.replay.blend import blended
 from flybench.analysis.replay.drafts import ImputedRows
 from flybench.analysis.replay.traced_rows import Rows, read_rows
 from flybench.analysis.replay.walk import Rounds, walk
-from flybench.config import DRAFT_MODEL_KINDS, MethodConfig, RunConfig
+from flybench.config import DRAFT_MODEL_KINDS, MethodConfig, RunConfig, VerifyConfig
 from flybench.core.errors import FlybenchError
 from flybench.core.outcomes import Outcome
 from flybench.records.folder import RunFolder
@@ -44,7 +44,7 @@ def replay(
     are of the same samples and are combined into one estimate. `samples` selects some of them.
 
     Columns:
-        - `kind`, `rule`, `theta`, `window`, `k`: the setting.
+        - `kind`, `k`, and a column for every setting of a rule; `setting`: those of the row's rule.
         - `tokens`, `rounds`, `tau` (pooled) and `loose_per_1000`.
         - `fate_exact` and so on: the number of drafted tokens by outcome, for those in `COUNTED`.
         - `guessed`: the share of reached tokens that are imputed, since no trace has them.
@@ -126,7 +126,12 @@ def _check_drafter(recorded: MethodConfig, method: MethodConfig) -> None:
 def _setting(method: MethodConfig) -> dict[str, Any]:
     known = method.verify.tree()
     del known["at_temperature"]  # only greedy runs are replayed
-    return {**known, "k": method.k}
+    return {**known, "k": method.k, "setting": _short(method.verify)}
+
+
+def _short(verify: VerifyConfig) -> str:
+    """Return a rule and its settings for a table; a user's rule goes by its class."""
+    return f"{verify.kind.rsplit(':', 1)[-1]} {verify.shown()}".strip()
 
 
 def _counts(rounds: Rounds) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def replay_runs(
 def estimates(table: pd.DataFrame, left_out: int) -> str:
     """Return the replays of a grid as text, with a note on what they estimate."""
     priced = "speedup" in table
-    titles = ["rule", "theta", "window", "k", "tau (estimate)", "loose ‰", "gate", "window ends"]
+    titles = ["rule", "k", "tau (estimate)", "loose ‰", "gate", "window ends"]
     titles += ["tail", "imputed", "diverged", *(["speed-up (projection)"] if priced else [])]
     lines = [titles]
     for row in table.to_dict("records"):
@@ -65,7 +65,7 @@ def estimates(table: pd.DataFrame, left_out: int) -> str:
 
 def errors(table: pd.DataFrame) -> str:
     """Return replays and real runs as text, with the median error."""
-    lines = [["run", "rule", "theta", "window", "k", "n", "tau (replay)", "tau (real)", "error"]]
+    lines = [["run", "rule", "k", "n", "tau (replay)", "tau (real)", "error"]]
     for row in table.to_dict("records"):
         taus = number(row["tau"]), number(row["tau_real"])
         error = f"{100 * row['error']:+.1f} %"
@@ -75,6 +75,4 @@ def errors(table: pd.DataFrame) -> str:
 
 
 def _setting(row: dict[Hashable, Any]) -> list[str]:
-    if row["kind"] == "exact":
-        return ["exact", "", "", str(row["k"])]
-    return [str(row["rule"]), f"{row['theta']:g}", str(row["window"]), str(row["k"])]
+    return [str(row["setting"]), str(row["k"])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flybench.config import VerifyConfig
 from flybench.metrics.stats import ratio
 from flybench.report.findings import floor
 from flybench.report.findings.badge import count
@@ -36,10 +37,14 @@ def notes(run: Run, arm: Arm) -> list[str]:
 
 
 def is_loose(run: Run, arm: Arm) -> bool:
-    """Return True if the arm's rule may keep tokens that are not the target's choice."""
-    rule = (run.provenance.get("method_config") or {}).get("verify") or {}
-    configured = rule.get("kind") == "fly" and run.provenance.get("method") == arm.method
-    return configured or bool(arm.row.loose_per_1000)
+    """Return True if the arm's rule may accept tokens that are not the target's argmax.
+
+    Only a rule that is declared `lossless` is exact, whatever its outcomes say.
+    """
+    settings = run.provenance.get("method_config") or {}
+    if "verify" not in settings or run.provenance.get("method") != arm.method:
+        return bool(arm.row.loose_per_1000)
+    return not VerifyConfig.from_tree(settings["verify"]).option("lossless", False)
 
 
 def _rule(run: Run, arm: Arm) -> str:
