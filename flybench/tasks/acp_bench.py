@@ -13,6 +13,7 @@ from typing import NamedTuple
 from flybench.core.declare import task
 from flybench.core.samples import Record, Score
 from flybench.tasks.base import row_of
+from flybench.tasks.extract.thoughts import answer_text
 from flybench.tasks.lm_eval.recipe_task import RecipeTask
 
 LIST = re.compile(r"\[([^\[\]]*)\]")
@@ -55,7 +56,7 @@ class AcpBenchTask(RecipeTask):
 
     def score(self, record: Record) -> Score:
         answer = row_of(self._rows, record)["answer"]
-        said = effects(record.turns[-1].text)
+        said = effects(answer_text(record))
         wanted = Effects(*(_facts(" ".join(answer[sign]).lower()) for sign in ("pos", "neg")))
         metrics = {"both_sets": float(said == wanted), "extraction_failure": float(said is None)}
         for name in Effects._fields:

@@ -17,8 +17,10 @@ from flybench.core.errors import FlybenchError
 from flybench.core.samples import Prompt, Record, Score
 from flybench.sandbox.execute import run_program
 from flybench.tasks.base import Judged, RowTask, row_of
-from flybench.tasks.extract.answers import as_number, contains_words, last_number
 from flybench.tasks.extract.code import program_in
+from flybench.tasks.extract.numbers import as_number, final_number
+from flybench.tasks.extract.thoughts import answer_text
+from flybench.tasks.extract.words import contains_words
 from flybench.tasks.programs import assembled
 from flybench.tasks.sources import by_id, local_file, package_file, read_rows
 
@@ -48,7 +50,7 @@ class DemoTask(RowTask):
 
     def score(self, record: Record) -> Score:
         row = row_of(self._rows, record)
-        text = record.turns[-1].text
+        text = answer_text(record)
         correct, extracted, reason = JUDGES[row["kind"]](text, row["reference"])
         metrics = {} if correct is None else {"correct": correct}
         return Score(record.sample_id, record.method, correct, metrics, extracted, reason)
@@ -69,7 +71,7 @@ Judgement = tuple[float | None, str | None, str]
 
 
 def _number(text: str, reference: dict[str, Any]) -> Judgement:
-    found = last_number(text)
+    found = final_number(text)
     if found is None:
         return 0.0, None, "no number in the answer"
     return float(found == as_number(reference["answer"])), str(found), ""

@@ -20,7 +20,8 @@ from flybench.config import TaskConfig
 from flybench.core.declare import task
 from flybench.core.samples import Prompt, Record, Score
 from flybench.tasks.base import Judged, RowTask, row_of
-from flybench.tasks.extract.answers import as_number, last_number, last_number_text
+from flybench.tasks.extract.numbers import as_number, final_number, final_number_text
+from flybench.tasks.extract.thoughts import answer_text
 
 ITEMS_PER_GROUP = 30  # items of a group
 COLOURS = ("red", "blue", "green", "white", "black", "yellow", "orange", "purple")
@@ -138,7 +139,7 @@ class Reading(NamedTuple):
 
 
 def _number(text: str, item: Item) -> Reading:
-    return Reading(last_number(text) == as_number(item.answer), last_number_text(text))
+    return Reading(final_number(text) == as_number(item.answer), final_number_text(text))
 
 
 def _exact(text: str, item: Item) -> Reading:
@@ -201,7 +202,7 @@ class FragileTask(RowTask):
         ]
 
     def score(self, record: Record) -> Score:
-        row, text = row_of(self._rows, record), record.turns[-1].text
+        row, text = row_of(self._rows, record), answer_text(record)
         reading = READ[row["rule"]](text, Item(**row))
         right = float(reading.right)
         reason = "" if right else f"not {row['answer']}"

@@ -1,8 +1,8 @@
 """GSM8K as lm-eval defines it: prompts, few-shot examples, stop strings, filters and metric.
 
 Three rules score every answer: lm-eval's `strict` and `flexible` filters with its exact match, and
-`numeric`, the last number before any hallucinated question, compared numerically. `task.metric`
-selects the accuracy.
+`numeric`, the number that the answer gives (`flybench.tasks.extract.numbers`), compared by value.
+`task.metric` selects the accuracy.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from flybench.core.declare import task
 from flybench.core.errors import FlybenchError
 from flybench.core.samples import Record, Score
 from flybench.tasks.base import row_of
-from flybench.tasks.extract.answers import as_number, last_number
+from flybench.tasks.extract.numbers import as_number, final_number
+from flybench.tasks.extract.thoughts import answer_text
 from flybench.tasks.lm_eval.recipe_task import RecipeTask
 from flybench.tasks.lm_eval.task import filtered
 
@@ -39,13 +40,13 @@ class Gsm8kTask(RecipeTask):
 
     def score(self, record: Record) -> Score:
         doc = row_of(self._rows, record)
-        text = record.turns[-1].text
+        text = answer_text(record)
         answers = {FILTERS[name]: said for name, said in filtered(self._task, doc, text).items()}
         metrics = {
             rule: float(self._task.process_results(doc, [answer])["exact_match"])
             for rule, answer in answers.items()
         }
-        number = last_number(text)
+        number = final_number(text)
         gold = as_number(doc["answer"].rsplit("####", 1)[-1])
         metrics["numeric"] = float(number is not None and number == gold)
         metrics |= {f"{rule}_failure": float(a == INVALID) for rule, a in answers.items()}

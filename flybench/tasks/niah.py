@@ -17,6 +17,8 @@ from flybench.config import TaskConfig
 from flybench.core.declare import task
 from flybench.core.samples import Prompt, Record, Score
 from flybench.tasks.base import Judged, RowTask, row_of
+from flybench.tasks.extract.numbers import SEPARATOR
+from flybench.tasks.extract.thoughts import answer_text
 
 SAMPLES, VALUES = 100, 4
 TOKENS_PER_WORD = 1.13  # of such text, in a vocabulary of 50,000 tokens
@@ -39,7 +41,7 @@ TIMES = (
 )
 COLOURS = ("amber", "crimson", "violet", "silver", "emerald", "ivory", "scarlet", "indigo")
 ANIMALS = ("heron", "badger", "falcon", "otter", "lynx", "raven", "marten", "osprey", "weasel")
-THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+THOUSANDS = re.compile(rf"(?<=\d){SEPARATOR}(?=\d{{3}}(?!\d))")
 NEEDLE = "One of the entry codes of the {key} is {value}."
 QUESTION = (
     "Somewhere in the following text stand several entry codes of the {key}. Remember them.\n\n"
@@ -76,7 +78,7 @@ class NiahTask(RowTask):
 
     def score(self, record: Record) -> Score:
         values = row_of(self._rows, record)["values"]
-        said = set(re.findall(r"\d+", THOUSANDS.sub("", record.turns[-1].text)))
+        said = set(re.findall(r"\d+", THOUSANDS.sub("", answer_text(record))))
         named = [value for value in values if value in said]
         share = len(named) / len(values)
         metrics = {"all": float(share == 1), "recall": share}

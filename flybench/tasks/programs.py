@@ -12,6 +12,7 @@ from flybench.core.samples import Message, Prompt, Record, Score
 from flybench.sandbox.execute import run_program
 from flybench.tasks.base import Judged, RowTask, row_of
 from flybench.tasks.extract.code import program_in
+from flybench.tasks.extract.thoughts import answer_text
 
 FUTURE = re.compile(r"^from __future__ import [^\n]*\n", re.MULTILINE)
 IMPORTED = (
@@ -62,7 +63,7 @@ class ProgramTask(RowTask, ABC):
     def score(self, record: Record) -> Score:
         """Return pass@1 of the code block that defines the function."""
         row = row_of(self._rows, record)
-        code = self.code(row, record.turns[-1].text)
+        code = self.code(row, answer_text(record))
         if code is None:
             passed, reason = False, self._missing
         else:

@@ -45,7 +45,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Gsm8kTask:
         ("18 ...", 0, 0, 1),
         ("It costs $18 per day for 1 day", 0, 0, 0),
         ("18 (see step 3)", 0, 0, 0),
-        ("#### 18 and then #### 99", 1, 0, 0),
+        ("#### 18 and then #### 99", 1, 0, 1),
         ("18\nQuestion: what is 7 + 2?", 0, 0, 1),
         ("no idea", 0, 0, 0),
     ],

@@ -14,6 +14,7 @@ from flybench.core.declare import task
 from flybench.core.errors import FlybenchError
 from flybench.core.samples import Record, Score
 from flybench.tasks.base import row_of
+from flybench.tasks.extract.thoughts import answer_text
 from flybench.tasks.lm_eval.recipe_task import RecipeTask
 
 
@@ -34,7 +35,7 @@ class LmEvalTask(RecipeTask):
             return Score(record.sample_id, record.method, None, {}, None, self._of_all_answers())
         found: dict[str, Any] = {}
         try:
-            answers = filtered(self._task, doc, record.turns[-1].text)
+            answers = filtered(self._task, doc, answer_text(record))
         except Exception as error:
             reason = f"lm-eval's filters could not read it ({type(error).__name__}: {error})"
             return Score(record.sample_id, record.method, None, {}, None, reason)
