@@ -7,21 +7,20 @@ import re
 from flybench.core.samples import Record
 
 NAMES = "think|thinking|thought|reasoning"
-OPENING = re.compile(rf"<({NAMES})>", re.IGNORECASE)
-CLOSING = re.compile(rf"</({NAMES})>", re.IGNORECASE)
+OPENING = re.compile(rf"<(?:{NAMES})>", re.IGNORECASE)
+CLOSING = re.compile(rf"</(?:{NAMES})>", re.IGNORECASE)
 
 
 def without_thought(text: str, prefix: str = "") -> str:
-    """Return what follows the last thought; what precedes it if the thought was truncated.
+    """Return what follows the last thought; empty if the text ends within a thought.
 
     `prefix` is the beginning of the answer that the prompt gives, which may open the thought.
-    Some templates open it without a trace, so that a closing tag alone ends a thought, too.
+    Some templates open it without a trace, so that a closing tag alone also ends a thought.
     """
-    closings = list(CLOSING.finditer(text))
-    after = text[closings[-1].end() :] if closings else text
-    if opening := OPENING.search(after):
-        return after[: opening.start()]
-    return "" if not closings and OPENING.search(prefix) and not CLOSING.search(prefix) else after
+    *_, after = CLOSING.split(prefix + text)
+    if OPENING.search(after):
+        return ""
+    return text if len(after) > len(text) else after  # never a part of the prefix
 
 
 def answer_text(record: Record) -> str:
