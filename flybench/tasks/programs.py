@@ -14,7 +14,7 @@ from flybench.tasks.base import Judged, RowTask, row_of
 from flybench.tasks.extract.code import program_in
 from flybench.tasks.extract.thoughts import answer_text
 
-FUTURE = re.compile(r"^from __future__ import [^\n]*\n", re.MULTILINE)
+FUTURE = re.compile(r"^from __future__ import (?:\([^)]*\)|[^\n]*)[^\n]*\n", re.MULTILINE)
 IMPORTED = (
     '__name__ = "answer"\nimport sys\nsys.modules[__name__] = sys.modules["__main__"]\ndel sys\n\n'
 )

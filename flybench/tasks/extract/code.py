@@ -1,65 +1,75 @@
 """Extraction of a program from an answer with Python among prose.
 
-A block may be fenced (with backticks or tildes, after a list mark, a quotation mark or a few
-words), or not at all. It must parse and define the requested function.
+| in the answer | in the program |
+|---|---|
+| several blocks that define the function | the last one whose body is not a placeholder |
+| a function within a class | that method, bound to an instance |
+| imports and helpers in blocks of their own | as far as the function needs them |
+| statements before the function, such as a recursion limit | kept |
+| a demo, a check or an exit after it | left out, as EvalPlus does |
+| statements after it that fill a table of the function | kept |
+| prose within a block, or no fence at all | the longest run of lines that parses |
+| nothing that parses | the first text that begins to define the function, for the tests to fail |
 """
 
 from __future__ import annotations
 
 import ast
 import re
-import textwrap
-from collections.abc import Iterator
 
-OPENING = re.compile(r"(?P<before>[^`~]*?)(?P<fence>`{3,}|~{3,})[ \t]*[\w+.-]*[^`~]*")
-CLOSING = re.compile(r"[>\s]*(?P<fence>`{3,}|~{3,})\s*")
+from flybench.tasks.extract.fences import block, fenced_blocks, lines_of
+from flybench.tasks.extract.needed import needed_statements
+
 MAX_CODE_LINES = 1000  # maximum number of lines searched for unfenced code
-NESTED = 8  # maximum number of nested fences tried per block
 
 
 def program_in(text: str, name: str) -> str | None:
-    """Return the code that defines `name`; None if there is none.
-
-    Of several blocks it is the last one that parses: models quote the question first, and correct
-    themselves later. If none parses, it is the first that starts to define `name`, such as a
-    truncated one.
-    """
-    lines = text.lstrip("\ufeff").splitlines()
+    """Return the code that defines `name`; None if there is none."""
+    lines = lines_of(text)
     header = re.compile(rf"^[ \t]*(?:async[ \t]+)?def[ \t]+{re.escape(name)}\b", re.MULTILINE)
-    whole, incomplete = [], []
-    for candidates in _blocks(lines):
-        fitting = [block for block in candidates if _defines(block, name)]
-        whole += fitting[:1]
-        incomplete += [block for block in candidates[:1] if header.search(block)]
-    if whole or incomplete:
-        return whole[-1] if whole else incomplete[0]
-    bare = _bare(lines, name, header)
-    found = header.search(text)
-    return bare if bare or not found else text[found.start() :]
+    pieces, incomplete = [], []
+    for candidates in fenced_blocks(lines):
+        whole = _whole(candidates, name, header)
+        pieces += [whole] if whole else []
+        incomplete += [each for each in candidates[:1] if header.search(each)]
+    if not any(_defines(piece, name) for piece in pieces):
+        if incomplete:
+            return incomplete[0]
+        bare = _bare(lines, name, header)
+        if bare is None:
+            found = header.search(text)
+            return text[found.start() :] if found else None
+        pieces = [bare]
+    return _assembled(pieces, name)
 
 
-def _blocks(lines: list[str]) -> Iterator[list[str]]:
-    """Yield the candidates of every opening fence: up to the first closing fence, the second, …"""
-    after = 0
-    for start, line in enumerate(lines):
-        opening = OPENING.fullmatch(line)
-        if opening is None or start < after:
-            continue
-        closings = [
-            number
-            for number, other in enumerate(lines[start + 1 :], start + 1)
-            if (closing := CLOSING.fullmatch(other))
-            and closing["fence"].startswith(opening["fence"])
-        ]
-        bar = opening["before"].lstrip().startswith(">")
-        ends = [*closings[:NESTED], len(lines)]
-        yield [_block(lines[start + 1 : end], bar) for end in ends]
-        after = ends[0] + 1
+def _whole(candidates: list[str], name: str, header: re.Pattern[str]) -> str | None:
+    """Return the candidate of a block that defines `name`, else its part, else one that parses."""
+    for candidate in candidates:
+        if _defines(candidate, name):
+            return candidate
+    if header.search(candidates[0]):
+        return _bare(candidates[0].split("\n"), name, header)
+    return next((each for each in candidates if (tree := parsed(each)) and tree.body), None)
 
 
-def _block(lines: list[str], quoted: bool) -> str:
-    own = [re.sub(r"^\s*> ?", "", line) for line in lines] if quoted else lines
-    return textwrap.dedent("".join(f"{line}\n" for line in own))
+def _assembled(pieces: list[str], name: str) -> str:
+    """Return the last piece that defines `name`, with what it needs of the others."""
+    defining = [piece for piece in pieces if _defines(piece, name)]
+    real = [piece for piece in defining if not _placeholder(piece, name)]
+    own = (real or defining)[-1]
+    tree = parsed(own)
+    assert tree is not None, "a piece that defines a name parses"
+    others = [parsed(piece) for piece in pieces if piece is not own]
+    owner = _owner(tree, name)
+    if owner is not None:
+        tree.body += ast.parse(f"{name} = {owner}().{name}").body
+    try:
+        kept = needed_statements(tree, [each for each in others if each], name)
+        written = "\n\n".join(map(ast.unparse, kept)) + "\n"
+    except RecursionError:
+        return own
+    return own if owner is None and kept == tree.body else written  # with its comments if whole
 
 
 def _bare(lines: list[str], name: str, header: re.Pattern[str]) -> str | None:
@@ -68,36 +78,72 @@ def _bare(lines: list[str], name: str, header: re.Pattern[str]) -> str | None:
     places = [number for number, line in enumerate(lines[:MAX_CODE_LINES]) if header.match(line)]
     for place in reversed(places):
         ends = range(min(len(lines), place + MAX_CODE_LINES), place, -1)
-        end = next((end for end in ends if _parsed(_block(lines[place:end], False))), None)
+        end = next((end for end in ends if parsed(block(lines[place:end]))), None)
         if end is not None:
             starts = range(max(0, place - MAX_CODE_LINES), place + 1)
-            whole = (_block(lines[start:end], False) for start in starts)
-            return next((block for block in whole if _defines(block, name)), None)
+            runs = (block(lines[start:end]) for start in starts)
+            return next((run for run in runs if _defines(run, name)), None)
     return None
 
 
-def _defines(code: str, name: str) -> bool:
-    """Return whether it is Python code whose top level defines or assigns `name`."""
-    tree = _parsed(code)
-    if tree is None:
-        return False
-    defined = {
-        node.name
-        for node in tree.body
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-    }
+def _functions(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    body = getattr(tree, "body", [])
+    return [node for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def _owner(tree: ast.Module, name: str) -> str | None:
+    """Return the class whose method is `name`; None if the module itself defines it."""
+    if name in _bound(tree):
+        return None
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    owners = [each.name for each in classes if name in {f.name for f in _functions(each)}]
+    return owners[-1] if owners else None
+
+
+def _bound(tree: ast.Module) -> set[str]:
+    """Return the names that the top level defines or assigns."""
+    defined = {node.name for node in (*_functions(tree), *_classes(tree))}
     assigned = {
         target.id
         for node in tree.body
-        if isinstance(node, (ast.Assign, ast.AnnAssign))
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name)
     }
-    return name in defined | assigned
+    return defined | assigned
 
 
-def _parsed(code: str) -> ast.Module | None:
+def _classes(tree: ast.Module) -> list[ast.ClassDef]:
+    return [node for node in tree.body if isinstance(node, ast.ClassDef)]
+
+
+def _defines(code: str, name: str) -> bool:
+    """Return whether it is Python code that defines `name`, at its top level or in a class."""
+    tree = parsed(code)
+    return tree is not None and (name in _bound(tree) or _owner(tree, name) is not None)
+
+
+def _placeholder(code: str, name: str) -> bool:
+    """Return whether the function's body is nothing but a docstring, `...`, `pass` or a refusal."""
+    tree = parsed(code)
+    assert tree is not None, "a piece that defines a name parses"
+    rooms = [tree, *_classes(tree)]
+    bodies = [node.body for room in rooms for node in _functions(room) if node.name == name]
+    return bool(bodies) and all(_says_nothing(node) for node in bodies[-1])
+
+
+def _says_nothing(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Raise):
+        return "NotImplementedError" in ast.unparse(node)
+    constant = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return constant or isinstance(node, ast.Pass)
+
+
+def parsed(code: str) -> ast.Module | None:
+    """Return the syntax tree of a program; None if Python would not compile it."""
     try:
-        return ast.parse(code)
+        tree = ast.parse(code)
+        compile(tree, "answer", "exec", dont_inherit=True)
+        return tree
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
