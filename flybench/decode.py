@@ -1,7 +1,7 @@
 """The decode loop that all methods share; autoregressive decoding is the loop with empty drafts.
 
 Each round: propose, score, judge, copy to the host, truncate, commit, observe. Tokens are counted
-only here, after truncation at an end-of-sequence id, a stop string or the length cap.
+only here, after truncation at an end-of-sequence id, a stop string or the length limit.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ AR_AGAIN = MethodConfig(name=REPEAT)
 
 @dataclass(frozen=True)
 class StopRule:
-    """The end of an answer: an EOS id, a stop string, or the length cap.
+    """The end of an answer: an EOS id, a stop string, or the length limit.
 
     The EOS id and the tokens of the stop string are kept. `detokenize` converts ids to text and
     keeps special tokens.
@@ -48,7 +48,7 @@ class StopRule:
         """Return the number (≥ 1) of `emitted` tokens to keep after `kept`, and the finish reason.
 
         The reason is None if the answer continues. The first token that ends the answer decides;
-        for one token, EOS has priority over a stop string, and that over the cap.
+        for one token, EOS takes precedence over a stop string, and a stop string over the limit.
         """
         # Every token except the first is at least one byte long, so the longest stop string is in
         # the last `reach` tokens.
@@ -175,7 +175,7 @@ def build_decoder(
 ) -> Decoder:
     """Build the decoder of a method on loaded models.
 
-    With `traces`, it keeps statistics of the target's distribution at every drafted token.
+    With `traces`, it keeps statistics of the target's distribution at every draft token.
     """
     rule = build_verifier(method.verify, sampling)
     rule = TracingVerifier(rule) if traces else rule

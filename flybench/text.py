@@ -94,5 +94,5 @@ def markdown(value: Any) -> Any:
 
 def preformatted(value: str) -> Markup:
     """Return text as a preformatted markdown block; unlike a fence, no content can end it early."""
-    # An entity, since GitHub's filters look at backticks even in HTML blocks.
+    # An entity, because GitHub's filters process backticks even in HTML blocks.
     return Markup(f"<pre>{html.escape(visible(value)).replace('`', '&#96;')}</pre>")

@@ -1,7 +1,7 @@
 """`flybench run|tune --dry-run`: print one line for each cell that would run, and load no weights.
 
-The data and tokenizers of cells that this machine can run are read, since the folder depends on
-them.
+The data and tokenizers of cells that this machine can run are read, because the folder name
+depends on them.
 """
 
 from __future__ import annotations

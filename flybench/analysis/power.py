@@ -33,7 +33,7 @@ def power(folders: Sequence[RunFolder], margins: Sequence[float]) -> int:
             code = 2
             log.error(
                 "%s has no rule-scored answers of both ar and a method, or ar solved none: "
-                "choose a run of a method on a task that a rule scores and ar can solve.",
+                "choose a run of a method on a rule-scored task that ar can solve.",
                 folder.path,
             )
         own = folder.provenance()["retention_margin"]

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the comparison and return the exit code of the gates.
 
     Raises:
-        FlybenchError: the bar of a gate is not allowed, or the runs cannot be compared.
+        FlybenchError: the threshold of a gate is not allowed, or the runs cannot be compared.
     """
     if args.loss is not None:
         share("--max-retention-loss", args.loss)

@@ -9,7 +9,7 @@ from flybench.cli.parser import Parser
 
 def declare(parser: Parser) -> None:
     """Add the exit code of `flybench doctor`, which has no options."""
-    parser.add_exit_codes([("0", "always, because most checks are of optional features")])
+    parser.add_exit_codes([("0", "always, because most checks concern optional features")])
 
 
 def run(args: argparse.Namespace) -> int:

@@ -42,8 +42,8 @@ def run(args: argparse.Namespace) -> int:
     for folder in folders:
         if not folder.records():
             raise FlybenchError(
-                f"{folder.path} has no records yet: repeat its `flybench run` command, which "
-                "resumes it, or leave the run out."
+                f"{folder.path} has no records yet: rerun its `flybench run` command to "
+                "resume it, or leave the run out."
             )
     if args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):
         raise FlybenchError(

@@ -1,4 +1,4 @@
-"""`flybench latency`: measure step costs, or project the speed-up of a run at such costs."""
+"""`flybench latency`: measure step costs, or project the speed-up of a run from them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _project(args: argparse.Namespace) -> int:
     if args.settings:
         raise FlybenchError(
             f"{args.settings[0].text} has no effect with --acceptance, which does not measure: "
-            "remove it, or give COSTS as files."
+            "remove it, or pass COSTS as files."
         )
     folder = RunFolder.existing(args.acceptance)
 

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 VERBS = {
     "run": "decode with AR and a method, then score and summarise",
     "score": "score the records of runs again, by their task's rule or by a judge",
-    "report": "write an HTML and a Markdown report with tables about runs",
+    "report": "write an HTML and a Markdown report about runs, with tables",
     "compare": "compare two runs of the same samples, with gates for CI",
     "show": "print an answer with the outcome of every token, next to AR's",
     "power": "estimate how many samples are needed to show that accuracy is retained",

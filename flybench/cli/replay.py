@@ -26,7 +26,7 @@ def declare(parser: Parser) -> None:
         nargs="+",
         type=Path,
         metavar="RUN",
-        help="compare the replay with real runs of these settings and show its error",
+        help="compare the replay with real runs of these settings and show the replay's error",
     )
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the table to FILE")
     parser.add_settings(

@@ -19,8 +19,8 @@ def declare(parser: Parser) -> None:
         "--out",
         type=Path,
         metavar="DIR",
-        help="folder for index.html, report.md, figures/ and tables/ (default: reports/NAME, with "
-        "the name of the first run)",
+        help="folder for index.html, report.md, figures/ and tables/ (default: reports/NAME, where "
+        "NAME is that of the first run)",
     )
     parser.add_examples("flybench report results/llama8b-fly-gsm8k-* --out reports/gsm8k")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 MODEL = (
     ("model=NAME", "a target-draft model pair, see `flybench list models`"),
-    ("model.target.path=PATH", "your own target: a hub id, a folder or a .gguf file"),
+    ("model.target.path=PATH", "your own target: Hugging Face Hub id, folder or .gguf file"),
     ("model.draft.path=PATH", "your own draft model"),
 )
 METHOD = (

@@ -21,7 +21,10 @@ def declare(parser: Parser) -> None:
         [
             ("data=FILE", "required: JSON lines, each with a prompt or messages"),
             ("model=NAME", "the pair whose target is used, see `flybench list models`"),
-            ("model.target.path=PATH", "your own target: a hub id, a folder or a .gguf file"),
+            (
+                "model.target.path=PATH",
+                "your own target: Hugging Face Hub id, folder or .gguf file",
+            ),
             ("out=DIR", "the output folder (default: heads/NAME)"),
             ("train.steps=N", "optimiser steps, each of about train.batch_tokens=N tokens"),
             ("train.lr=X", "the peak learning rate"),

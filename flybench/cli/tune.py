@@ -30,7 +30,7 @@ def declare(parser: Parser) -> None:
             ("tune.theta=X,…", "thresholds to try; also tune.window=N,… and tune.k=N,…"),
             ("tune.lookup=…", "false, true, or both: speed up the draft model with prompt lookup"),
             ("tune.confirm=N", "number of loose settings to confirm with real runs (default: 3)"),
-            ("tune.looks=N", "number of interim analyses, each of which may stop (default: 3)"),
+            ("tune.looks=N", "number of interim analyses (default: 3); each may stop a setting"),
             ("latency=FILE", "costs from `flybench latency` (default: measure them)"),
             *JUDGE,
             *OUT,
@@ -41,7 +41,7 @@ def declare(parser: Parser) -> None:
         [
             ("0", "a setting is recommended, and no loose setting could still beat it"),
             ("1", "some samples failed"),
-            ("2", "the command is not valid"),
+            ("2", "the command is invalid"),
             ("3", "not resolved: the lossless setting is recommended"),
         ]
     )

@@ -1,6 +1,7 @@
 """Shared checks of configuration values, and conversion of plain data to dataclasses.
 
-Every error is one sentence with the value, the allowed values and, for a typo, the closest match.
+Every error message is one sentence with the value, the allowed values and, for a typo, the closest
+match.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ class JudgeConfig:
     """Settings of the judge, which never change a token and are not part of a run's key.
 
     `openai` sends requests for `model` to the endpoint `base_url`, with the key in the environment
-    variable `key_env`. `local` loads `model` (a hub id, folder, .gguf file or package) and decodes
-    greedily. Prices are per million tokens; `timeout` is in seconds.
+    variable `key_env`. `local` loads `model` (a Hugging Face Hub id, folder, .gguf file or
+    package) and decodes greedily. Prices are per million tokens; `timeout` is in seconds.
     """
 
     kind: str = "none"

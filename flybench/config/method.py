@@ -124,7 +124,7 @@ class MethodConfig:
 
     @property
     def caution(self) -> str | None:
-        """A caution about this combination of settings, or None."""
+        """A warning about this combination of settings, or None."""
         if not self.needs_head or self.verify.kind != "fly":
             return None
         return (

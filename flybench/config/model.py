@@ -12,8 +12,9 @@ from flybench.core.errors import FlybenchError
 class ModelRef:
     """One model: where it is and how to load it.
 
-    `path` is a hub id, a folder, a .gguf file, `package:NAME` (a GGUF inside an installed package)
-    or `random:ARCH[:SEED]`. `skip_layers` [first, end) leaves out the layers of that range.
+    `path` is a Hugging Face Hub id, a folder, a .gguf file, `package:NAME` (a GGUF inside an
+    installed package) or `random:ARCH[:SEED]`. `skip_layers` [first, end) leaves out the layers of
+    that range.
     `quantize` stores the weights of linear layers in int8, int4 (torchao) or nf4 (bitsandbytes).
     `vocab_trim` limits the output layer of a draft model to that many frequent ids. `shape` names
     the architecture (`engine/loading/shapes.py`) from which costs are computed without weights.
@@ -52,7 +53,7 @@ class ModelRef:
 class ModelConfig:
     """A target with its draft model or head.
 
-    `gpus` is the number of 80 GB GPUs that the target needs in its dtype; `eagle3` is the hub id or
+    `gpus` is the number of 80 GB GPUs that the target needs in its dtype; `eagle3` is the Hub id or
     the folder of an EAGLE-3 head for the target.
     """
 

@@ -34,7 +34,7 @@ class BaselineConfig:
 class RecordConfig:
     """Optional outputs of a run.
 
-    `traces` are the target's statistics at every drafted token, which `flybench replay` reads.
+    `traces` are the target's statistics at every draft token, which `flybench replay` reads.
     """
 
     traces: bool = False

@@ -1,6 +1,6 @@
 """Drafts, and the target's logits for them.
 
-Shapes: N = drafted nodes, R = rows, V = vocabulary. Batch is always 1.
+Shapes: N = draft nodes, R = rows, V = vocabulary. Batch is always 1.
 """
 
 from __future__ import annotations

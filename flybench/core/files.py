@@ -23,7 +23,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Replace a text file in one step; lone surrogates are escaped, since UTF-8 has none."""
+    """Replace a text file in one step; escape lone surrogates, which UTF-8 cannot encode."""
     with atomic_write(path) as partial:
         partial.write_text(text, encoding="utf-8", errors="backslashreplace")
 

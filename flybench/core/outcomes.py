@@ -1,4 +1,4 @@
-"""Outcomes of drafted tokens: accepted or rejected, each with a reason, or not reached."""
+"""Outcomes of draft tokens: accepted or rejected, each with a reason, or not reached."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ OUTCOME_CODES = ".elsgwtr"
 
 
 class Outcome(IntEnum):
-    """The outcome of one drafted token."""
+    """The outcome of one draft token."""
 
     NOT_REACHED = 0  # after the first rejection, or on another branch
     EXACT = 1  # accepted: equals the target's top-1

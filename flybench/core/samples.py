@@ -79,11 +79,11 @@ class LooseToken(msgspec.Struct, frozen=True, gc=False, rename=LOOSE_KEYS):
 class RowTrace(NamedTuple):
     """Statistics of the target's distribution in one row of a round, at temperature 1.
 
-    `token` is the drafted id that the row verifies, −1 in the last row of a round, which verifies
+    `token` is the draft id that the row verifies, −1 in the last row of a round, which verifies
     none. `choice` is the target's top-1 id. `entropy` is the entropy of the softmax, and
     `top3_entropy` the sum of −p ln p over its three largest probabilities, both in nats.
-    `probability` is p of the drafted token, NaN without one. `draft_probability` is q of the
-    drafted token, NaN if the drafter is deterministic.
+    `probability` is p of the draft token, NaN without one. `draft_probability` is q of the
+    draft token, NaN if the drafter is deterministic.
     """
 
     token: float
@@ -98,7 +98,7 @@ class RowTrace(NamedTuple):
 class Round(msgspec.Struct, frozen=True, gc=False, rename={"outcomes": "fates"}):
     """One draft-verify round. Counts are of tokens after truncation; times are in seconds.
 
-    `outcomes` has one letter (`Outcome.code`) for each drafted token.
+    `outcomes` has one letter (`Outcome.code`) for each draft token.
     """
 
     drafted: int
@@ -117,8 +117,8 @@ GENERATION_KEYS = {"loose_tokens": "loosened", "assistant_prefix": "begun"}
 class Generation(msgspec.Struct, frozen=True, rename=GENERATION_KEYS):
     """One answer. `ids` are the emitted tokens, including an end-of-sequence id.
 
-    Times are in seconds. `traces` has drafted + 1 rows for every round if the run keeps them; they
-    are stored in separate files and are empty when an answer is read from records.
+    Times are in seconds. `traces` has `drafted` + 1 rows for every round if the run keeps them;
+    they are stored in separate files and are empty when an answer is read from records.
     `assistant_prefix` is the beginning of the answer given by the prompt, which is not part of
     `text`. Older records have no loose tokens.
     """
@@ -140,7 +140,7 @@ class Generation(msgspec.Struct, frozen=True, rename=GENERATION_KEYS):
         # Checked here rather than in `Round`: large runs have millions of rounds.
         for each in self.rounds:
             if not 0 <= each.accepted <= each.drafted:
-                raise ValueError("a round has more accepted than drafted tokens")
+                raise ValueError("a round has more accepted tokens than draft tokens")
         if not 0 <= self.prefill_s <= self.total_s < math.inf:
             raise ValueError("the times of a generation are not valid durations")
 

@@ -24,7 +24,7 @@ class Decision(NamedTuple):
     """A verdict on the host, fetched in the round's only synchronisation.
 
     `nodes` are the accepted nodes, from the root down. `tokens` are the ids to emit: those of
-    `nodes`, then the target's own. `outcomes` has one letter per drafted node. `margins` is the
+    `nodes`, then the target's own. `outcomes` has one letter per draft node. `margins` is the
     target's top-2 logit gap at each emitted token. `loose_statistics` are the target's statistics
     of each loose token, and `traces` those of every row, if the run keeps them.
     """

@@ -58,4 +58,4 @@ class Drafter(Protocol):
         """Propose at most `limit` tokens (or none) after `context`, all ids committed so far."""
 
     def observe(self, draft: Draft, view: TargetView, decision: Decision) -> None:
-        """Update the state with the decision; it may lag the committed text, never lead it."""
+        """Update the state; it may lag behind the committed text but must not run ahead of it."""

@@ -2,7 +2,7 @@
 
 Source: EAGLE-3 (arXiv 2503.01840) and its code (SafeAILab/EAGLE). After each round, the head reads
 the target's hidden states at the accepted tokens, which replace its own predicted features. The
-same pass predicts the first drafted token. A draft is deterministic at any temperature.
+same pass predicts the first draft token. A draft is deterministic at any temperature.
 """
 
 from __future__ import annotations

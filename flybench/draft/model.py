@@ -48,6 +48,6 @@ class ModelDrafter:
         return Draft.chain(*draft(context[self._model.length :], self._generator))
 
     def observe(self, draft: Draft, view: TargetView, decision: Decision) -> None:
-        """Roll back rejected tokens; the cache may lack the last drafted one, which was not fed."""
+        """Roll back rejected tokens; the cache may lack the last draft token, never fed to it."""
         fed = self._model.length - (len(draft) - 1) if len(draft) else self._model.length
         self._model.rollback(min(self._model.length, fed + len(decision.path)))

@@ -1,4 +1,4 @@
-"""The drafter of AR: with empty drafts, the decode loop is plain autoregressive decoding."""
+"""The drafter of AR: with empty drafts, the decode loop is autoregressive decoding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flybench.draft.base import DraftSetup
 
 @drafter("none")
 class NoDrafter:
-    """Proposes no tokens, so every round is one plain decode step."""
+    """Proposes no tokens, so every round is one autoregressive step."""
 
     setup: DraftSetup
 

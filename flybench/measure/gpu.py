@@ -28,7 +28,7 @@ Energy = Sequence[float | None]
 class Sensors:
     """The GPUs of one run; on a CPU there are none.
 
-    `uuids` are by CUDA index, since NVML also counts GPUs that are not visible to CUDA.
+    `uuids` are by CUDA index, because NVML also counts GPUs that are not visible to CUDA.
     """
 
     def __init__(self, nvml: Any, uuids: Mapping[int, str]) -> None:

@@ -18,7 +18,8 @@ def read_bandwidth(device: torch.device) -> float | None:
     """Return the bytes per second of reading one large fp32 buffer; None for unknown devices.
 
     It is the best of several readings, by the faster of a sum and a matrix-vector product. One GPU
-    is measured even if a model is spread over several, since they take turns at each token.
+    is measured even if a model is spread over several, because they run one after another for each
+    token.
     """
     if device.type not in BUFFER_BYTES:
         return None

@@ -64,7 +64,7 @@ def looped(ids: Sequence[int]) -> int:
 
     A loop is at least four consecutive copies of one n-gram (n ≤ 64) over at least 24 tokens; the
     last copy may be cut off. Table rows, verses and short runs of zeros repeat less often or change
-    a token each time, whereas a stuck answer repeats up to the length cap.
+    a token each time, whereas a stuck answer repeats up to the length limit.
     """
     text = np.asarray(ids)
     inside = np.zeros(len(text), dtype=bool)

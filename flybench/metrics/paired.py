@@ -1,7 +1,7 @@
 """Paired estimates of a method against a baseline, on the samples that both finished.
 
-All comparisons of two methods join their samples here and compare intervals with a bar by
-`Estimate.side`. In a joined table the baseline's columns are named NAME_ar.
+All comparisons of two methods join their samples here and compare intervals with a threshold
+by `Estimate.side`. In a joined table the baseline's columns are named NAME_ar.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Estimate(NamedTuple):
         return VERDICTS[self.side(1 - margin)]
 
     def needed(self, bar: float) -> int:
-        """Return the number of samples at which the interval would exclude `bar`, at this point."""
+        """Return the samples needed for the interval to exclude `bar` if `point` stays the same."""
         if self.point is None or self.interval is None:
             return MAX_COUNT
         return samples_to_exclude(self.n, self.point, self.interval, bar, level=self.level)

@@ -91,7 +91,7 @@ def _regime(share: float | None) -> str | None:
 def _costs(provenance: Row) -> Row | None:
     """Costs recorded by the run's invocations, with the highest bandwidth among them.
 
-    None if they ran on different devices, since records do not name the invocation of a sample.
+    None if they ran on different devices, because records do not name the invocation of a sample.
     """
     calls = [call for call in provenance.get("invocations") or [] if call.get("costs")]
     devices = {(call.get("environment") or {}).get("device") for call in calls}

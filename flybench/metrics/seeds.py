@@ -89,8 +89,8 @@ def spread(figure: PooledFigure, table: Floats, resamples: int = RESAMPLES) -> S
 
     The interval resamples samples, each with the answers of all seeds; it covers the variance of
     samples and of token sampling. Variance between seeds beyond that is common to all samples of a
-    seed, for example a slower hour. It is resampled by drawing S − 1 seeds with replacement, which
-    makes the variance of their mean unbiased.
+    seed, for example because the machine was slower. It is resampled by drawing S − 1 seeds with
+    replacement, which makes the variance of their mean unbiased.
     """
     seeds, samples, _ = table.shape
     pooled = float(figure.statistic(*table.sum((0, 1))))

@@ -5,7 +5,7 @@ must hold at once.
 
 Samples are resampled as whole rows, which keeps AR and the method paired. Accuracies
 include one pseudo-success and one pseudo-failure (Agresti and Coull; Agresti and Min for pairs).
-Without them, n right answers out of n, or zero discordant pairs, would claim certainty.
+Without them, n right answers out of n, or zero discordant pairs, would have zero-width intervals.
 """
 
 from __future__ import annotations

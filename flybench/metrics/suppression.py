@@ -24,9 +24,9 @@ HIGH_POWER = 0.9  # second plan of `flybench power`
 
 # Denominator of a ratio.
 MIN_COUNT = 5
-# Samples of a run: with fewer no verdict is given, whatever the interval.
+# Samples of a run: with fewer, no verdict is given, whatever the interval.
 MIN_VERDICT_SAMPLES = 30
-# Samples of a tuning: with fewer, neither half of them could resolve a difference.
+# Samples of a tuning run: with fewer, neither half could resolve a difference.
 MIN_TUNING_SAMPLES = 20
 SAMPLES = "samples that both answered"
 MIN_COUNTS = {SAMPLES: 2}  # exceptions to `MIN_COUNT`: an interval needs two samples
@@ -35,8 +35,8 @@ DENOMINATORS = {
     "retention": "answers that AR solved",
     "tau_pooled": "rounds",
     "tau_mean": "rounds",
-    "accept_rate": "drafted tokens",
-    "cost_ratio": "drafted tokens",
+    "accept_rate": "draft tokens",
+    "cost_ratio": "draft tokens",
     "loose_improbable": "loose tokens",
     "speedup_throughput": SAMPLES,
     "speedup_latency": SAMPLES,
@@ -52,7 +52,7 @@ def counts(row: Mapping[str, Any], samples: pd.DataFrame) -> dict[str, int]:
     """Return the non-zero denominators behind a method's row, by their unit in `DENOMINATORS`."""
     totals = {
         "rounds": int(samples["rounds"].sum()),
-        "drafted tokens": int(samples["drafted"].sum()),
+        "draft tokens": int(samples["drafted"].sum()),
         "loose tokens": int(samples["loose"].sum()),
     }
     present = {unit: count for unit, count in totals.items() if count}

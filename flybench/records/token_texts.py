@@ -59,7 +59,7 @@ def write_pieces(folder: RunFolder, detokenize: Detokenize) -> None:
 
 
 def _piece(token: int, detokenize: Detokenize) -> str:
-    """Return a token's text within a longer text, since some tokenizers drop a leading space."""
+    """Return a token's text within a longer text, because some tokenizers drop a leading space."""
     return detokenize([token, token])[len(detokenize([token])) :]
 
 

@@ -17,7 +17,7 @@ from flybench.core.samples import Record, RowTrace
 from flybench.records.folder import RunFolder
 
 FOLDER = "traces"
-# Entropies keep full precision, since rules compare them with θ.
+# Entropies keep full precision, because rules compare them with θ.
 KINDS = {
     "sample_id": "category",
     "method": "category",
@@ -56,7 +56,7 @@ def write_traces(folder: RunFolder, record: Record) -> None:
 
 
 def trace_frame(record: Record) -> pd.DataFrame:
-    """Return one row for each drafted token of each round in order, and one for the next token.
+    """Return one row for each draft token of each round in order, and one for the next token.
 
     Columns are those of `KINDS`: the position of the row, and the fields of `RowTrace`.
     """

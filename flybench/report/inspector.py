@@ -158,7 +158,7 @@ class ArmAnswers:
     def pair(self, name: str, encoded: dict[int, str]) -> Iterator[str | None]:
         """Yield the method's answer to a sample and AR's; None if missing or failed.
 
-        `encoded` caches answers by the identity of their record, since runs may share AR's.
+        `encoded` caches answers by the identity of their record, because runs may share AR's.
         """
         for method in (self._arm.method, BASELINE):
             record = self._records.get((name, method))

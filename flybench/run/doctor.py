@@ -1,6 +1,7 @@
 """Checks of what this machine can run, each with a remedy, for `flybench doctor`.
 
-Nothing is downloaded and no weights are loaded; one request checks that the hub is reachable.
+Nothing is downloaded and no weights are loaded; one request checks that the
+Hugging Face Hub is reachable.
 """
 
 from __future__ import annotations
@@ -74,9 +75,13 @@ def _machine(hub: bool) -> Iterator[Finding]:
         yield Finding("GPU", name, "models run on the CPU; use models below 2B parameters")
     yield Finding("cache", str(cache_root()))
     if hub:
-        yield Finding("hub", "reachable")
+        yield Finding("Hugging Face Hub", "reachable")
     else:
-        yield Finding("hub", "not reachable", "use local folders, GGUF files or packages instead")
+        yield Finding(
+            "Hugging Face Hub",
+            "not reachable",
+            "use local folders, GGUF files or packages instead",
+        )
 
 
 def _sandbox() -> Iterator[Finding]:
@@ -102,7 +107,7 @@ def _models(hub: bool) -> Iterator[Finding]:
         missing = max(config.get("gpus", 0) - torch.cuda.device_count(), 0)
         if not cached and not hub:
             remedy = f"set model.target.path and model.draft.path to local copies of {path}"
-            yield Finding(file.stem, "not in the hub's cache", remedy)
+            yield Finding(file.stem, "not in the Hugging Face cache", remedy)
         elif missing:
             remedy = f"needs {config['gpus']} GPU(s) of 80 GB, {missing} more than available"
             yield Finding(file.stem, "reachable", remedy)

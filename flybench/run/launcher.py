@@ -3,8 +3,8 @@
     flybench run -m hydra/launcher=joblib task=gsm8k,humaneval method=spd,fly
 
 Cells that differ only in their method form one job: a process that loads the models once and
-decodes AR once for all methods. Every job runs in the folder of the command, which must be shared
-by the machines, and can be resumed like a run.
+decodes AR once for all methods. Every job runs in the command's working directory, which all
+machines must share, and can be resumed like a run.
 """
 
 from __future__ import annotations

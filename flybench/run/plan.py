@@ -38,7 +38,7 @@ class Plan(ModelSetup):
 
     @property
     def cautions(self) -> list[str]:
-        """Cautions about the interpretation of this run's results."""
+        """Warnings about the interpretation of this run's results."""
         head = self.head.caution(self.max_length) if self.head else None
         notes = (self.engine_note, self.config.method.caution, head, self.task.caution)
         return [note for note in notes if note]

@@ -1,7 +1,7 @@
 """Provenance of a run, written into its folder before the first token.
 
 `open_folder` writes config.yaml, provenance.json and prompt.txt (the first prompt as the model sees
-it), and repairs files after a killed run.
+it), and repairs files left by a killed run.
 """
 
 from __future__ import annotations

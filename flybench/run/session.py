@@ -42,7 +42,7 @@ class Session:
             "draft": None if draft is None else asdict(draft),
         }
         if plan.engine.kind == "graph" and plan.device.type == "cuda" and not rank():
-            log.info("Compiling and capturing CUDA graphs; takes up to a minute, less if cached.")
+            log.info("Compiling and capturing CUDA graphs: up to a minute, less if cached.")
         return cls(plan.weights, max_length, pair, costs)
 
     def can_run(self, weights: Weights, length: int) -> bool:

@@ -62,7 +62,7 @@ class ModelSetup:
         return Weights(digest([target, settings]), digest(drafter) if drafter else None)
 
     def prompt_sha256(self, prompt: Prompt) -> str:
-        """Return the hash of a sample: rendered first turn, follow-ups, cap, stops."""
+        """Return the hash of a sample: rendered first turn, follow-ups, length limit, stops."""
         text = self.chat.render(prompt.messages)
         return digest([text, prompt.followups, prompt.max_new_tokens, prompt.stop])
 

@@ -121,8 +121,8 @@ print(json.dumps(active))"""
         result = run_program(program, Limits(memory_bytes=1 << 28, processes=8))
     if not result.passed:
         raise FlybenchError(
-            f"the test of the sandbox's guards did not finish ({result.detail}): run `flybench "
-            "doctor` again on an idle machine."
+            f"the sandbox self-test did not finish ({result.detail}): run `flybench doctor` again "
+            "on an idle machine."
         )
     return cast(dict[str, bool], json.loads(result.detail))
 

@@ -21,7 +21,7 @@ class Task(Protocol):
     """A data set with its prompts and its scorer. Loading happens in the constructor.
 
     `judged` is the extent to which a rule scores it; `runs_code` is True if scoring runs programs;
-    `caution` is a remark for readers on its prompts.
+    `caution` is a warning about its prompts, or None.
     """
 
     judged: Judged

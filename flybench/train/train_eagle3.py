@@ -76,7 +76,7 @@ def read_prompts(path: Path, chat: Chat) -> list[Prompt]:
             row = json.loads(line)
             messages = row.get("messages") or [{"role": "user", "content": row["prompt"]}]
             if not all(isinstance(message["content"], str) for message in messages):
-                raise TypeError("a message's content is text")
+                raise TypeError("a message's content must be text")
             ids = chat.encode(chat.render(messages))
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise FlybenchError(

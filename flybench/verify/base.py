@@ -20,10 +20,10 @@ from flybench.engine.base import RoundVerifier
 
 
 class Verifier(RoundVerifier, Protocol):
-    """Decides which drafted tokens are accepted.
+    """Decides which draft tokens are accepted.
 
     `judge` returns the verdict on `draft` [N], given the target's `view` [N+1, V] of it. It is
-    pure, vectorised, and does not synchronise with the device.
+    pure, vectorised, and does not trigger a host sync.
     """
 
 

@@ -1,4 +1,4 @@
-"""Exact verification: a drafted token is accepted if it equals the target's argmax.
+"""Exact verification: a draft token is accepted if it equals the target's argmax.
 
 This rule is for greedy decoding; `rejection.py` is the lossless counterpart for sampling.
 """

@@ -19,14 +19,14 @@ def causal(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 
 class SlowHead:
-    """Logits over the draft vocabulary after a committed text and drafted tokens behind it."""
+    """Logits over the draft vocabulary after a committed text and draft tokens behind it."""
 
     def __init__(self, arch: str, head: Eagle3Head) -> None:
         # A copy, because asking for hidden states leaves hooks in a model.
         self.model, self.head = copy.deepcopy(toys.model(arch)), head
 
     def logits(self, text: Sequence[int], drafted: Sequence[int]) -> Tensor:
-        """All features of the text are the target's own; each drafted token adds the head's."""
+        """All features of the text are the target's own; each draft token adds the head's."""
         with torch.inference_mode():
             states = self.model(torch.tensor([text[:-1]]), output_hidden_states=True).hidden_states
             taps = torch.cat([states[index] for index in self.head.config.taps], -1)

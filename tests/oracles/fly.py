@@ -1,6 +1,6 @@
 """FLy one token at a time, from the paper's equations 5 to 11 and the two codes that differ.
 
-Positions are 1-based as in the paper. `judge` returns how many drafted tokens stay and the class
+Positions are 1-based as in the paper. `judge` returns how many draft tokens stay and the class
 of each position looked at, the rejected one last.
 """
 

@@ -36,7 +36,7 @@ def check_alike(a: ComparedRun, b: ComparedRun) -> None:
         ours, theirs = read(a), read(b)
         if ours != theirs and None not in (ours, theirs):  # older runs lack it
             raise FlybenchError(
-                f"A and B cannot be compared, since their {name} differ"
+                f"A and B cannot be compared, because their {name} differ"
                 f"{_values(ours, theirs)}: choose two runs that differ in method, settings or "
                 "commit only."
             )
@@ -89,7 +89,7 @@ def _part(tree: dict[str, Any], group: str, names: tuple[str, ...]) -> list[Any]
 
 def _target(side: ComparedRun) -> Any:
     target = (side.provenance.get("models") or {}).get("target") or {}
-    # By content, since a folder may be called anything.
+    # By content, because a folder may have any name.
     return [sorted((target.get("files") or {}).values()), *(target.get(name) for name in WEIGHTS)]
 
 
@@ -128,7 +128,7 @@ def _range(side: ComparedRun) -> str:
 QUESTION: dict[str, Callable[[ComparedRun], Any]] = {
     "tasks": lambda side: side.provenance["task"],
     "data": lambda side: side.provenance.get("data_sha256"),
-    "caps on an answer (task.max_new_tokens)": lambda side: _part(
+    "answer length limits (task.max_new_tokens)": lambda side: _part(
         side.provenance, "task_config", ("max_new_tokens",)
     ),
     "samplings": lambda side: _part(side.provenance, "sampling", SAMPLING),

@@ -136,17 +136,17 @@ def _notes(
     no_accuracy: str | None,
 ) -> Iterator[str]:
     if no_speed and timed:
-        yield f"Compare methods by their speed-ups over AR, not by times, since {no_speed}."
+        yield f"Compare methods by their speed-ups over AR, not by times, because {no_speed}."
     elif no_speed:
-        yield f"Times are not compared, since {no_speed}; --across-machines shows them."
+        yield f"Times are not compared, because {no_speed}; --across-machines shows them."
     drift = timed.get(AR_ITSELF)
     if not no_speed and drift and drift.ratio and abs(drift.ratio - 1) > DRIFT:
         yield (
-            f"AR itself was {drift.ratio:.2f} times as fast in B, since the machine's state or the "
-            f"engine changed: compare the {OVER_AR}."
+            f"AR itself was {drift.ratio:.2f} times as fast in B, because the machine's state or "
+            f"the engine changed: compare the {OVER_AR}."
         )
     if no_accuracy:
-        yield f"Accuracies are not compared, since {no_accuracy}."
+        yield f"Accuracies are not compared, because {no_accuracy}."
     if failed:
         yield f"{failed} samples that A finished failed in B and are excluded."
     for side in (a, b):

@@ -99,7 +99,7 @@ def counts(a: ComparedRun, b: ComparedRun) -> dict[str, ComparedFigure]:
 
 
 def _seconds(table: pd.DataFrame) -> ComparedFigure:
-    """Return seconds to the answer of both, and A's ÷ B's, since less is better."""
+    """Return seconds to the answer of both, and A's ÷ B's, because less is better."""
     ours, theirs = ("total_s_ar", "one_ar"), ("total_s", "one")
     return _figure(table, ours, theirs, relation(table, theirs, ours))
 

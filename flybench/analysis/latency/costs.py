@@ -25,7 +25,7 @@ NEEDED = {
 
 @dataclass(frozen=True)
 class RoundCosts:
-    """Cost model: a round of n drafted tokens takes D(n) + V(n + 1) + o seconds, AR's `ar_round_s`.
+    """Cost model: a round of n draft tokens takes D(n) + V(n + 1) + o seconds, AR's `ar_round_s`.
 
     D is n · `draft_token_s`, or `draft_s` per round for drafters without a model. V interpolates
     `verify_s`, a pass and its verdict, between `widths`. o is `other_s`. `padded` engines verify in
@@ -152,7 +152,7 @@ def _assumptions(result: Result, method: dict[str, Any]) -> tuple[str, ...]:
     kind, base = method["draft"]["kind"], result["base"]
     assumed = [f"every round takes the time measured at a context of {base['context']} tokens"]
     if kind == "nested":
-        assumed.append("each drafted token takes a step of the draft model, and lookup saves none")
+        assumed.append("each draft token takes a step of the draft model, and lookup saves none")
     if kind not in DRAFT_MODEL_KINDS:
         assumed.append("drafting on the host takes the recorded time")
     if result["engine_kind"] == "graph":

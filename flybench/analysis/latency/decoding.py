@@ -30,7 +30,7 @@ def decoding_costs(
     """Time a draft, verdicts and rounds, at a context of `CONTEXT` tokens and batch 1.
 
     All values are `TimingStats` in seconds. `draft`: a draft of `k` tokens, None without a draft
-    model. `verdicts`: FLy's rule and the exact one on `k` drafted tokens, None for AR. `rounds`:
+    model. `verdicts`: FLy's rule and the exact one on `k` draft tokens, None for AR. `rounds`:
     the parts of AR's rounds and the method's.
     """
     longest = CONTEXT + max(effort.rounds, WARMUP_TOKENS) + method.k + 2

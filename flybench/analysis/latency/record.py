@@ -34,8 +34,8 @@ def measured(config: RunConfig, weights: str = WEIGHTS[0]) -> Path | None:
     """
     if config.method.needs_head:
         raise FlybenchError(
-            f"method={config.method.name} cannot be timed, since its head is not a separate model: "
-            "time the target with method=spd or method=lookup."
+            f"method={config.method.name} cannot be timed, because its head is not a separate "
+            "model: time the target with method=spd or method=lookup."
         )
     device = check_devices(config)
     use_threads(config.engine)

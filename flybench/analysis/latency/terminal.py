@@ -96,7 +96,7 @@ def _sentences(result: Result) -> Iterator[str]:
             + (f", {percent(found['median_s'] / step)} of a step" if step else "")
             for kind, found in result["verdicts"].items()
         )
-        yield f"The verdict on {k} drafted tokens: {'; '.join(parts)}."
+        yield f"The verdict on {k} draft tokens: {'; '.join(parts)}."
     yield _memory(result, steps)
     yield from _drift(steps["target"]["median_s"], result["rounds"]["ar"]["verify"]["median_s"])
 

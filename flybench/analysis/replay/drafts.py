@@ -5,7 +5,7 @@ Some rows of these drafts are recorded, others are imputed:
 - A deterministic draft depends only on the text before it. The draft from a position is therefore
   the remainder of the round that covers the position. It is recorded in full, including the tokens
   after a rejected one, because the target has scored them.
-- After a draft that was accepted whole, the target's own token follows. The target's entropy is
+- A fully accepted draft is followed by the target's own token. The target's entropy is
   recorded there, the drafter's token is not. Its match is imputed from a row of similar entropy
   whose draft had matched so far. If it matches, the draft continues with the next round.
 - After the end of a draft that had diverged from the text, nothing is recorded. The match and the
@@ -31,7 +31,7 @@ from flybench.analysis.replay.traced_rows import NOT_EMITTED, Bools, Floats32, I
 
 SEED = 20251122
 NEARBY = 10  # largest distance, in ranks of entropy, between a row and its source row
-MAX_MATCHES = 8  # cap of the number of matches since the last mismatch
+MAX_MATCHES = 8  # upper limit on the number of matches since the last mismatch
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ImputedRows:
     """Recorded rows, with imputed continuations of every draft.
 
     `match` [R] is recorded or imputed. `next_row` [R] is the next row of the draft. `source_row`
-    [R] is the row that holds the drafted token: the row itself, or the one it is imputed from.
+    [R] is the row that holds the draft token: the row itself, or the one it is imputed from.
     """
 
     def __init__(self, rows: Rows) -> None:

@@ -46,8 +46,8 @@ def replay(
     Columns:
         - `kind`, `k`, and a column for every setting of a rule; `setting`: those of the row's rule.
         - `tokens`, `rounds`, `tau` (pooled) and `loose_per_1000`.
-        - `fate_exact` and so on: the number of drafted tokens by outcome, for those in `COUNTED`.
-        - `guessed`: the share of reached tokens that are imputed, since no trace has them.
+        - `fate_exact` and so on: the number of draft tokens by outcome, for those in `COUNTED`.
+        - `guessed`: the share of reached tokens that are imputed, because no trace has them.
         - `strayed`: the share of rounds that diverged from the recorded text.
         - The columns of `columns`, such as `ProjectedSpeedups`.
 

@@ -22,7 +22,7 @@ from flybench.records.folder import RunFolder
 class ProjectedSpeedups:
     """Columns of the projected `speedup` of each replay and the ends of its interval.
 
-    `latency` is the file of costs. `shares` is, by kind of drafter, the cost of a drafted token as
+    `latency` is the file of costs. `shares` is, by kind of drafter, the cost of a draft token as
     a share of a step of the draft model, which is less than 1 with lookup.
     """
 

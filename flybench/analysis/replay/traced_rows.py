@@ -25,21 +25,21 @@ NOT_REJECTED = {outcome.code for outcome in (Outcome.NOT_REACHED, *ACCEPTED_OUTC
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows [R] of a run: drafted + 1 for each round, in the order of rounds.
+    """Rows [R] of a run: one more per round than it has draft tokens, in the order of rounds.
 
     Positions in the text count over the concatenated ids of all answers.
 
     Attributes:
-        match: whether the drafted token is the target's choice.
-        drafted: whether the row has a drafted token.
+        match: whether the draft token is the target's argmax.
+        drafted: whether the row has a draft token.
         round: index of the round, over all answers.
         position: index of the row in its round.
         text: position of the token that the row emitted; `NOT_EMITTED` if it emitted none.
-        chosen: whether the emitted token was the target's own choice.
+        chosen: whether the emitted token was the target's argmax.
         answers: one row for each answer: sample, turn, and its `begin` and `end` in the text.
         corrected: positions right after a correction.
-        token: the drafted token.
-        choice: the target's choice.
+        token: the draft token.
+        choice: the target's argmax.
         k: the maximum length of a draft.
         vocab_size: the size of the vocabulary.
     """

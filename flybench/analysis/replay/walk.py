@@ -1,10 +1,10 @@
 """Replay of one setting along a recorded text, round by round.
 
-The verifiers of `flybench.verify` verify the drafts from all positions of the text at once. If a
+The rules of `flybench.verify` are applied to drafts from all positions of the text at once. If a
 round emits the recorded tokens, the next round starts right after them. If it emits other tokens,
 the round diverges and its continuation is unknown. The next round then starts that many tokens
 further along the recorded text. After a correction it starts at the nearest recorded position that
-follows a correction, since drafts there match less often than elsewhere.
+follows a correction, because drafts there match less often than elsewhere.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Rounds:
     Attributes:
         answer: index of the answer of each round.
         drafted, accepted, loose, emitted: numbers of tokens, after truncation at the answer's end.
-        outcomes: outcome of every drafted token [rounds, K]; 0 for a token that was not reached.
+        outcomes: outcome of every draft token [rounds, K]; 0 for a token that was not reached.
         imputed: number of reached tokens that are not in the traces.
         diverged: whether the round left the recorded text.
         loose_rows: rows of the loose tokens that were kept.

@@ -25,16 +25,16 @@ class Kind(NamedTuple):
     meaning: str
 
 
-EXACT = Kind("", "", "32", "drafted, and the target's own choice")
-PLAIN = Kind("", "", "", "the target's own, where nothing was drafted")
-BONUS = Kind("ᵇ", "", "36", "the target's own, after a draft that was accepted whole")
+EXACT = Kind("", "", "32", "draft token that equals the target's argmax")
+PLAIN = Kind("", "", "", "target token without a draft")
+BONUS = Kind("ᵇ", "", "36", "target token after a fully accepted draft")
 KINDS = {
     Outcome.EXACT.code: EXACT,
-    Outcome.LOOSE.code: Kind("⟦", "⟧", "1;35", "drafted, and accepted only by the loose rule"),
-    Outcome.SAMPLED.code: Kind("˜", "", "32", "drafted, and accepted by rejection sampling"),
-    Outcome.GATE.code: Kind("ᵍ", "", "31", "corrected: the target is sure here"),
-    Outcome.WINDOW.code: Kind("ʷ", "", "33", "corrected: it disagrees again within the window"),
-    Outcome.TAIL.code: Kind("ᵗ", "", "34", "corrected: the window does not fit in the draft"),
+    Outcome.LOOSE.code: Kind("⟦", "⟧", "1;35", "draft token accepted only by the loose rule"),
+    Outcome.SAMPLED.code: Kind("˜", "", "32", "draft token accepted by rejection sampling"),
+    Outcome.GATE.code: Kind("ᵍ", "", "31", "corrected: the target is certain here"),
+    Outcome.WINDOW.code: Kind("ʷ", "", "33", "corrected: another mismatch within the window"),
+    Outcome.TAIL.code: Kind("ᵗ", "", "34", "corrected: the window extends past the draft"),
     Outcome.REJECTED.code: Kind("ʳ", "", "31", "corrected"),
     tokens.BONUS: BONUS,
     tokens.PLAIN: PLAIN,
@@ -47,7 +47,7 @@ def kinds(answer: Generation) -> list[Kind]:
 
 
 def codes(round_: Round) -> str:
-    """Return a round in letters: one for each accepted token, then the mark of the target's own."""
+    """Return a round in letters: one for each accepted token, then the mark of the target token."""
     letters = round_outcomes(round_)
     accepted, own = letters[: round_.accepted], letters[round_.accepted :]
     return accepted + "".join(KINDS[letter].before or "·" for letter in own)

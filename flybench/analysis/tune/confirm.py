@@ -1,9 +1,9 @@
-"""Real runs of the candidates on the second half of the samples, until intervals decide.
+"""Real runs of the candidates on the second half of the samples, until intervals are conclusive.
 
 AR and all methods run side by side on every sample. The number of samples grows with every look
 (interim analysis). A loose setting that is resolved at a look is not run any further. Because
 several settings are tested at several looks, the intervals are Bonferroni-corrected for both: at
-most one tuning in twenty confirms a setting by chance.
+most one tuning run in twenty confirms a setting by chance.
 """
 
 from __future__ import annotations

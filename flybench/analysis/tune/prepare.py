@@ -1,4 +1,4 @@
-"""Preparation of a tuning: the grid, the two halves of the samples, and the output folder."""
+"""Preparation of a tuning run: the grid, the two halves of the samples, and the output folder."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Prepared:
         plan = make_plan(first)
         if plan.task.judged == "unjudged" and config.judge.kind == "none":
             raise FlybenchError(
-                f"task={config.task.name} with judge=none cannot be tuned, since its answers "
+                f"task={config.task.name} with judge=none cannot be tuned, because its answers "
                 "are not scored: add judge=local or judge=openai, or choose a task that a rule "
                 "scores."
             )
@@ -107,8 +107,8 @@ def _composed(request: Request) -> RunConfig:
     (config,) = configs
     if not config.sampling.rule().greedy:
         raise FlybenchError(
-            f"sampling.temperature={config.sampling.temperature:g} cannot be tuned, since only "
-            "greedy runs are replayed: use sampling=greedy."
+            f"sampling.temperature={config.sampling.temperature:g} cannot be tuned, because "
+            "only greedy runs are replayed: use sampling=greedy."
         )
     if config.engine.tp > 1:
         raise FlybenchError(

@@ -55,7 +55,7 @@ def _fallback(exact: CandidateResult, compared: bool) -> tuple[MethodConfig | No
         else "no loose setting is projected to be faster"
     )
     if not exact.n:
-        return None, "Recommended: ar, since no sample was finished."
+        return None, "Recommended: ar, because no sample was finished."
     if not exact.certain:
         needed = exact.speedup.needed(1)
         reason += f"; whether it is faster than AR is not resolved, {_samples(needed)}"
@@ -81,16 +81,16 @@ def _not_resolved(result: CandidateResult, margin: float) -> str:
     """Return a sentence on the number of samples that a loose setting needs."""
     name = describe_method(result.method)
     if not result.n:
-        return f"{name}: not resolved, since no sample was finished."
+        return f"{name}: not resolved, because no sample was finished."
     if not result.judged:
-        return f"{name}: not resolved, since no answer was scored."
+        return f"{name}: not resolved, because no answer was scored."
     if result.retention.interval is None:
         return (
-            f"{name}: not resolved, since AR solved {result.solved:g} of {result.judged}, too "
+            f"{name}: not resolved, because AR solved {result.solved:g} of {result.judged}, too "
             "few to estimate retention: use more samples, or a task that the target can solve."
         )
     if result.failed and not _open(result, margin):
-        return f"{name}: not resolved, since {result.failed} samples failed: run them again."
+        return f"{name}: not resolved, because {result.failed} samples failed: run them again."
     needed = max(_open(result, margin), default=MAX_COUNT)
     facts = ", ".join((_kept(result), _fast(result), _gain(result), f"n={result.n}"))
     return f"{name}: not resolved, {_samples(needed)}; {facts}."

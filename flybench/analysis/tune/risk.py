@@ -3,7 +3,7 @@
 Every loose token is weighted by its class (`flybench.core.token_classes`, from the texts of tokens
 only, without their position): a digit may be the answer, a comma rarely is. The weights are a
 judgement call and were fixed before any measurement. Loose tokens in the opening of an answer are
-counted separately, since they may change the form of the whole answer.
+counted separately, because they may change the form of the whole answer.
 """
 
 from __future__ import annotations

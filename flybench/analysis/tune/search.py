@@ -99,7 +99,7 @@ def _picked(loose: pd.DataFrame, bar: float, count: int) -> list[int]:
 
 
 def _shares(drafters: Sequence[Plan]) -> dict[str, float]:
-    """Return the seconds of a drafted token by kind of drafter, ÷ those of the draft model.
+    """Return the seconds per draft token by kind of drafter, ÷ those of the draft model.
 
     Lookup makes the share smaller than 1.
     """

@@ -39,7 +39,7 @@ class TuneSettings:
         positive("tune.confirm", self.confirm)
         if not 1 <= self.looks <= MAX_LOOKS:
             raise FlybenchError(
-                f"tune.looks={self.looks} is not allowed: use 1 to {MAX_LOOKS}, since every look "
+                f"tune.looks={self.looks} is not allowed: use 1 to {MAX_LOOKS}, because every look "
                 "makes the intervals wider."
             )
         if not any(k > window for k, window in product(self.k, self.window)):

@@ -47,7 +47,7 @@ def tune(ready: Prepared, arguments: Sequence[str]) -> int:
     log.info(f"1/3 Recording {ready.first.limit} samples, from which every setting is replayed.")
     recorded = runs.run(_recorded(ready))
     found = search(recorded, ready.methods, latency, settings.confirm)
-    log.info(f"2/3 Replayed {len(ready.methods)} settings; the Pareto front by projection:\n")
+    log.info(f"2/3 Replayed {len(ready.methods)} settings; projected Pareto front:\n")
     print(projected(found.table))
 
     chosen = count(1 + len(found.loose), "setting")

@@ -1,4 +1,4 @@
-"""Files of a tuning: a method, tables, a figure and a report."""
+"""Output files of a tuning run: a method, tables, a figure and a report."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class Bench(Protocol):
 
     def step(self, width: int) -> Callable[[], PassOutput]:
         """Return a pass over `width` tokens of each text; its rows are those of all texts in turn.
-        It can be repeated, since it is rolled back.
+        It can be repeated, because it is rolled back.
         """
 
     def close(self) -> None:

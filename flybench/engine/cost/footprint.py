@@ -38,7 +38,7 @@ def footprint(model: PreTrainedModel) -> Footprint:
 
 def _weight_bytes(model: PreTrainedModel) -> int:
     """Count every stored tensor once, but one row of an input embedding that is not tied."""
-    # Buffers too, since some quantisers keep weights there. Two names of one tensor share a key.
+    # Buffers too, because some quantisers keep weights there. Two names of one tensor share a key.
     tensors = {_identity(tensor): tensor for tensor in model.state_dict(keep_vars=True).values()}
     total = sum(stored_bytes(tensor) for tensor in tensors.values())
     table = cast(Tensor, model.get_input_embeddings().weight)

@@ -111,7 +111,7 @@ def _itemsize(ref: ModelRef, config: PretrainedConfig, engine: EngineConfig) -> 
 
 
 def _weights(ref: ModelRef, config: PretrainedConfig, itemsize: int) -> int | None:
-    """Return the bytes of all weights, since skipped layers are loaded as well."""
+    """Return the bytes of all weights, because skipped layers are loaded as well."""
     if getattr(config, "quantization_config", None) is not None:
         source = locate(ref)
         files = [] if source.kind == "hub" else local_folder(source).glob("*.safetensors")

@@ -1,9 +1,9 @@
 """Skinny matrix multiplication on a CPU, as batched products with blocks of the weight.
 
 MKL multiplies one to three rows by a weight at memory bandwidth on Intel CPUs; on other CPUs it
-uses one thread for a single row. It is much slower for slightly more rows. A batched product with
-blocks of the weight's rows uses all threads, which speeds up the steps of AR and of a draft and the
-passes that verify one. `python benchmarks/skinny_matmul.py` compares both for each number of rows.
+uses one thread for a single row. MKL is much slower for slightly more rows. A batched product
+with blocks of the weight's rows uses all threads, which speeds up AR steps, draft steps and
+verification passes. `python benchmarks/skinny_matmul.py` compares both for each number of rows.
 """
 
 from __future__ import annotations

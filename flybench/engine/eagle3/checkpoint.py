@@ -44,7 +44,7 @@ class HeadSource:
 
 
 def find_head(path: str) -> HeadSource:
-    """Find a head by its hub id or folder; it is fetched, but not read.
+    """Find a head by its Hugging Face Hub id or folder; it is downloaded, but not read.
 
     Raises:
         FlybenchError: there is no such head.
@@ -52,7 +52,8 @@ def find_head(path: str) -> HeadSource:
     source = locate(ModelRef(path))
     if source.kind not in ("hub", "folder"):
         raise FlybenchError(
-            f"model.eagle3={path} is neither a hub id nor an existing folder: check the path."
+            f"model.eagle3={path} is neither a Hugging Face Hub id nor an existing folder: "
+            "check the path."
         )
     folder = local_folder(source, MODEL_FILES)
     return HeadSource(folder, fingerprint(Source("folder", str(folder))), _context_limit(folder))
@@ -163,7 +164,7 @@ def _read_tensors(folder: Path) -> Tensors:
             )
     except Exception as error:  # each reader of a damaged file raises its own kind
         raise FlybenchError(
-            f"{file} cannot be read ({type(error).__name__}): fetch it again."
+            f"{file} cannot be read ({type(error).__name__}): download it again."
         ) from error
     if not found:
         raise FlybenchError(
@@ -222,7 +223,7 @@ def _vocabulary(config: HeadConfig, tensors: Tensors, name: str) -> Tensors:
     t2d = tensors.get("t2d")
     if t2d is not None and not torch.equal(t2d.bool(), mask):
         raise FlybenchError(
-            f"t2d of {name} does not mark the ids that its d2t maps to: fetch it again, or use "
-            "another head."
+            f"t2d of {name} does not mark the ids that its d2t maps to: download it again, "
+            "or use another head."
         )
     return {"d2t": d2t.long(), "t2d": mask}

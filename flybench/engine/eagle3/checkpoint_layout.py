@@ -40,9 +40,9 @@ def head_config(
     nested = found.get("speculators_model_type") == NESTED
     if not nested and not _flat(found, tensors):
         raise FlybenchError(
-            f"{name} is not an EAGLE-3 head that flybench knows: its config.json should say "
-            "speculators_model_type eagle3, have Eagle3 in its architectures, or a "
-            "draft_vocab_size; check the path."
+            f"{name} is not an EAGLE-3 head in a supported format: check the path, and that its "
+            "config.json has speculators_model_type eagle3, Eagle3 in its architectures, or a "
+            "draft_vocab_size."
         )
     deeper = sorted(key for key in tensors if key.startswith("layers.1."))
     if deeper:

@@ -3,7 +3,7 @@
 Source: EAGLE-3 (arXiv 2503.01840) and its code (SafeAILab/EAGLE, `cnets.py`); the options are those
 of vllm-project/speculators and SpecForge. The feature of token i and the embedding of token i + 1
 predict token i + 2. Features are hidden states of three layers of the target, joined by `fc`; for
-drafted tokens the head's own hidden state takes their place.
+draft tokens the head's own hidden state takes their place.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class HeadModel:
 
 
 def head_footprint(head: Eagle3Head) -> Footprint:
-    """Bytes read for a drafted token: layer, output layer, one row of the embeddings, and cache.
+    """Bytes read for a draft token: layer, output layer, one row of the embeddings, and cache.
 
     `fc` is read once a round and not included.
     """

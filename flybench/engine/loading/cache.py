@@ -16,9 +16,9 @@ def cache_root() -> Path:
 
 
 def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file; cached by path, size and time, since large files are slow to
+    """Return the SHA-256 of a file; cached by path, size and time, because large files are slow to
     read."""
-    # The hub's cache names its large blobs by their SHA-256.
+    # The Hugging Face Hub's cache names its large blobs by their SHA-256.
     blob = path.resolve().name
     if len(blob) == 64 and not set(blob) - set("0123456789abcdef"):
         return blob

@@ -72,7 +72,7 @@ def describe(ref: ModelRef) -> ModelInfo:
     """Describe a model without loading its weights.
 
     Raises:
-        FlybenchError: the model cannot be found or fetched, or it knows no end-of-sequence id.
+        FlybenchError: the model cannot be found or downloaded, or it has no end-of-sequence id.
     """
     source = locate(ref)
     if source.kind == "random":

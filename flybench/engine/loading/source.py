@@ -1,4 +1,4 @@
-"""Sources of a model: a hub id, a folder, a GGUF file, a package, or random weights.
+"""Sources of a model: a Hugging Face Hub id, a folder, a GGUF file, a package, or random weights.
 
 `package:NAME` is the only GGUF file of an installed distribution; `package:NAME/FOLDER` is a
 folder in an importable package.
@@ -29,7 +29,7 @@ HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 
 @dataclass(frozen=True)
 class Source:
-    """A resolved model: `location` is a hub id, an existing path, or the ARCH[:SEED] of random."""
+    """A resolved model: `location` is a Hub id, an existing path, or the ARCH[:SEED] of random."""
 
     kind: Kind
     location: str
@@ -51,7 +51,9 @@ def locate(ref: ModelRef) -> Source:
             return Source("folder", str(_package_folder(package, inside)))
         return Source("gguf", str(_package_gguf(rest)))
     if not ref.path:
-        raise FlybenchError("A model's path is empty: set a hub id, a folder or a .gguf file.")
+        raise FlybenchError(
+            "A model's path is empty: set a Hugging Face Hub id, a folder or a .gguf file."
+        )
     path = Path(ref.path).expanduser()
     if path.suffix == ".gguf":
         if not path.is_file():
@@ -60,14 +62,14 @@ def locate(ref: ModelRef) -> Source:
     if path.is_dir():
         if not (path / "config.json").is_file():
             raise FlybenchError(
-                f"The folder {ref.path} has no config.json: point at a model in Hugging Face "
-                "format, or at a .gguf file inside it."
+                f"The folder {ref.path} has no config.json: set the path of a model in "
+                "Hugging Face format, or of a .gguf file inside the folder."
             )
         return Source("folder", str(path))
     if not HUB_ID.fullmatch(ref.path):
         raise FlybenchError(
-            f"The model {ref.path!r} is neither a folder, a .gguf file nor a hub id like "
-            "org/name: check the path."
+            f"The model {ref.path!r} is neither a folder, a .gguf file nor a Hugging Face "
+            "Hub id such as org/name: check the path."
         )
     return Source("hub", ref.path, ref.revision)
 
@@ -110,10 +112,10 @@ def _package_gguf(package: str) -> Path:
 def local_folder(source: Source, patterns: Sequence[str] = HUB_FILES) -> Path:
     """Return a folder that transformers can load; download or convert the model first if needed.
 
-    Only the files of a hub repository that match `patterns` are fetched.
+    Only the files of a Hub repository that match `patterns` are downloaded.
 
     Raises:
-        FlybenchError: the hub cannot be reached or does not have the model.
+        FlybenchError: the Hub is not reachable or does not have the model.
     """
     if source.kind == "gguf":
         return converted(Path(source.location))
@@ -131,9 +133,9 @@ def local_folder(source: Source, patterns: Sequence[str] = HUB_FILES) -> Path:
         )
     except Exception as error:
         raise FlybenchError(
-            f"The model {source.location} could not be fetched from the hub "
+            f"The model {source.location} could not be downloaded from the Hugging Face Hub "
             f"({type(error).__name__}): check the name, your network and, for a gated model, "
-            "`hf auth login`; or point model.target.path / model.draft.path at local files."
+            "`hf auth login`; or set model.target.path / model.draft.path to local files."
         ) from error
 
 

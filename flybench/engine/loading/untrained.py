@@ -1,4 +1,4 @@
-"""Pairs with the architectures of configured ones and random weights; nothing is fetched."""
+"""Pairs with the architectures of configured ones and random weights; no weights are downloaded."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 DIR/RUN__METHOD/results_DATE.json, samples_TASK_DATE.jsonl     one folder per run and method
 
 A run has hashes of its prompts and no reference answers. `arg_0` and `target` are therefore empty,
-`prompt_hash` is the run's own, which includes cap and stop strings, and `doc` names the sample.
+`prompt_hash` is the run's own, which includes the length limit and stop strings, and `doc` names
+the sample.
 With several filters, only the main one has an extract. Failed samples are left out.
 """
 

@@ -36,7 +36,7 @@ TURN = {
     "rounds": [ROUND],
     "loosened": [LOOSE_TOKEN],
 }
-# The columns, with one row per sample and method. `fates` has one letter per drafted token:
+# The columns, with one row per sample and method. `fates` has one letter per draft token:
 # accepted e exact, l loose, s sampled; rejected g gate, w window, t tail, r other; . not reached.
 # `correct` is null without a score.
 FEATURES = Features(

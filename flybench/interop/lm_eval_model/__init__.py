@@ -4,7 +4,7 @@
         --tasks gsm8k_cot_llama --apply_chat_template
 
 `--model_args` are the settings of `flybench run`. With `records=FILE.jsonl`, one line per answer is
-appended to that file, in the format of a run's records. The results
-have tau and tokens per second under `config`.
-Give each method its own `--use_cache`, since lm-eval's cache does not distinguish models.
+appended to that file, in the format of a run's records. The results contain tau and tokens per
+second under `config`. Give each method its own `--use_cache`, because lm-eval's cache does not
+distinguish models.
 """

@@ -1,4 +1,4 @@
-"""The model class of lm-eval."""
+"""The lm-eval model class for flybench's methods."""
 
 from __future__ import annotations
 

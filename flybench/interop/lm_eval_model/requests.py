@@ -97,5 +97,5 @@ def _check_request(wanted: Mapping[str, Any], ours: Sampling) -> None:
         raise FlybenchError(
             f"the task samples with {both[0]}, but --model_args sets {both[1]}: add "
             f"sampling.temperature={theirs.temperature:g} (also top_k, top_p) to --model_args, or "
-            "change the task by --gen_kwargs."
+            "change the task with --gen_kwargs."
         )

@@ -1,8 +1,8 @@
 """Glossary of all metrics in summaries and reports: label, unit, formula and number format.
 
-Symbols: N = emitted tokens kept after truncation (including the end-of-sequence id), R = target
-rounds, D = drafted tokens, A = drafted tokens accepted and kept; `_ar` marks AR's values; sums run
-over samples. Intervals are 95 % bootstraps over samples.
+Symbols: N = emitted tokens kept after truncation (including the end-of-sequence id), R =
+verification rounds, D = draft tokens, A = draft tokens accepted and kept; `_ar` marks AR's values;
+sums run over samples. Intervals are 95 % bootstraps over samples.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from flybench.metrics.glossary.judging import JUDGED
 from flybench.metrics.glossary.speed import SPEED
 
 OUTCOMES: dict[Outcome, str] = {
-    Outcome.EXACT: "accepted: equals the target's choice",
-    Outcome.LOOSE: "accepted by a loose rule: differs from the target's choice",
+    Outcome.EXACT: "accepted: equals the target's argmax",
+    Outcome.LOOSE: "accepted by a loose rule: differs from the target's argmax",
     Outcome.SAMPLED: "accepted by rejection sampling",
     Outcome.GATE: "rejected: the target is certain at this position",
     Outcome.WINDOW: "rejected: another mismatch within the window",
@@ -28,7 +28,7 @@ OUTCOMES: dict[Outcome, str] = {
 GLOSSARY: dict[str, Entry] = ACCURACY | SPEED | ACCEPTANCE | COSTS | JUDGED
 GLOSSARY |= {
     f"fate_{outcome.name.lower()}": Entry(
-        outcome.name.lower(), "drafted tokens", f"{text}.", digits=0
+        outcome.name.lower(), "draft tokens", f"{text}.", digits=0
     )
     for outcome, text in OUTCOMES.items()
 }

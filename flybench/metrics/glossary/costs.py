@@ -18,9 +18,9 @@ COSTS: dict[str, Entry] = {
         "Mean draft and other time of AR's rounds / t1, over pairs; AR does not draft.",
         digits=3,
     ),
-    "gamma": Entry("γ", "tokens/round", "Drafted tokens per round: ΣD / ΣR, over pairs.", digits=1),
+    "gamma": Entry("γ", "tokens/round", "Draft tokens per round: ΣD / ΣR, over pairs.", digits=1),
     "cost_ratio": Entry(
-        "cost per drafted token, c",
+        "cost per draft token, c",
         "steps",
         "(Σdraft time / ΣD) / t1, over pairs. For lookup drafters this is host time.",
         digits=3,

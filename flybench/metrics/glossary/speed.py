@@ -28,13 +28,13 @@ SPEED: dict[str, Entry] = {
     "ttft_s": Entry(
         "time to first token",
         "ms",
-        "Median. The first token is emitted by round 1, so that round's drafting is included.",
+        "Median. The first token is emitted by round 1, so drafting in that round is included.",
         1000,
         1,
     ),
     "prefill_s": Entry("prefill", "ms", "Mean prefill time per sample.", 1000, 1),
     "time_to_answer_s": Entry("time to answer", "s", "Mean total_s = prefill_s + decode_s."),
     "peak_memory_bytes": Entry(
-        "peak memory", "GiB", "Maximum over samples; on a CPU, of the process.", 2.0**-30
+        "peak memory", "GiB", "Maximum over samples; on a CPU, peak of the whole process.", 2.0**-30
     ),
 }

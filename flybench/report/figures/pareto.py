@@ -35,7 +35,7 @@ def pareto(group: Group, styles: Styles) -> Plot | None:
         for arm in known:
             _point(axes, arm, styles[arm].mark(theme))
         for index, arm in enumerate(unknown, start=1):
-            # In axes coordinates, since the retention is unknown.
+            # In axes coordinates, because the retention is unknown.
             height = index / (1 + max(len(unknown), 12 if known else 0))
             _open_point(axes, arm, height, styles[arm].mark(theme) | {"mfc": theme["page"]})
         axes.margins(0.12)

@@ -1,4 +1,4 @@
-"""Notes that qualify a verdict: acceptance rule, divergence, failures, length cap, throttling."""
+"""Notes that qualify a verdict: acceptance rule, divergence, failures, length limit, throttling."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flybench.report.findings.judging import caveat
 from flybench.report.run import Arm, Run
 from flybench.text import number, percent
 
-# Shares of answers at the cap, and of tokens in loops beyond AR's, above which a note is shown.
+# Shares of truncated answers, and of tokens in loops beyond AR's, above which a note is shown.
 CAP_WARNING = 0.02
 LOOP_WARNING = 0.01
 

@@ -59,7 +59,7 @@ def _longer(row: MethodSummary) -> str:
 
 
 def _lengths(run: Run, arm: Arm) -> str:
-    """Answer lengths, truncation at the cap and loops of the method and of AR."""
+    """Answer lengths, truncation at the length limit and loops of the method and of AR."""
     pairs = run.pair(arm).table
     capped, capped_ar = (percent(pairs[name].mean()) for name in ("capped", "capped_ar"))
     loops, loops_ar = (

@@ -1,4 +1,4 @@
-"""Cost of a round by phase, and the bottleneck of plain decoding, as a table and sentences."""
+"""Cost of a round by phase, and the bottleneck of AR, as a table and sentences."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _round(arm: Arm) -> Iterator[str]:
 
 
 def regimes(group: Group) -> list[str]:
-    """Describe the bottleneck of plain decoding; one sentence per regime."""
+    """Describe the bottleneck of AR; one sentence per regime."""
     shares: dict[str, list[float]] = {}
     for arm in group.baselines:
         if arm.method == BASELINE and arm.row.regime:

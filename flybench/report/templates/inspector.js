@@ -248,7 +248,7 @@ function details(answer, index) {
   const found = [["index", `token ${index} of ${answer.outcomes.length} (0-based)${roundOf(answer, index)}`]];
   const loose = answer.loose.find(([at]) => at === index);
   if (loose) found.push(...statistics(loose, answer.row.arm.rule));
-  else if (answer.outcomes[index] !== "s") found.push(["target's choice", `this token${sampled(answer)}`]);
+  else if (answer.outcomes[index] !== "s") found.push(["target's token", `this token${sampled(answer)}`]);
   const rule = answer.row.arm.rule;
   if (answer.outcomes[index] === "w" && rule.window) found.push(["window", `${rule.window} tokens, with another mismatch`]);
   const gap = (answer.margins.charCodeAt(index) - 48) / state.index.step;
@@ -268,7 +268,7 @@ function statistics([, top1, probability, topProbability, rank, entropy, kind], 
     ["target's top-1", `${top1.replaceAll("\n", "⏎")} at ${(100 * topProbability).toFixed(1)} %`],
     ["this token", `${(100 * probability).toFixed(1)} %, rank ${rank}, class: ${kind}`],
     ["target's entropy", `${entropy.toFixed(3)} nats, over the full softmax`],
-    ...(rule.window ? [["window", `${rule.window}: the next ${following} drafted tokens equal the target's choice (rule ${rule.rule}, θ ${rule.theta})`]] : []),
+    ...(rule.window ? [["window", `${rule.window}: the next ${following} draft tokens match the target's tokens (rule ${rule.rule}, θ ${rule.theta})`]] : []),
   ];
 }
 

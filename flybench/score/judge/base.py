@@ -12,7 +12,7 @@ Messages = tuple[Message, ...]
 
 
 class Reply(NamedTuple):
-    """The reply of a judge; `finish` is `length` if it was truncated at its cap."""
+    """The reply of a judge; `finish` is `length` if it was truncated."""
 
     text: str
     finish: str | None
@@ -28,7 +28,7 @@ def checked(reply: Reply) -> Reply:
     """
     kinds = (str, str | None, int | None, int | None)
     if not all(isinstance(value, kind) for value, kind in zip(reply, kinds, strict=True)):
-        raise TypeError("a reply has a text, and optional counts of tokens")
+        raise TypeError("a reply needs a text and optional token counts")
     return reply
 
 

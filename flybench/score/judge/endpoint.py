@@ -66,7 +66,7 @@ class EndpointJudge:
         import openai
 
         if self._rejected.is_set():
-            raise CallFailed("not asked, since the endpoint rejected an earlier call permanently")
+            raise CallFailed("not sent, because the endpoint permanently rejected an earlier call")
         for attempt in range(self._config.retries + 1):
             try:
                 return _reply(self._complete(messages))

@@ -73,8 +73,8 @@ class LocalJudge:
         limit = self._info.context_limit
         if len(ids) + most > limit:
             raise CallFailed(
-                f"the question has {len(ids)} tokens and the verdict up to {most}, which exceeds "
-                f"the model's context of {limit}"
+                f"the question has {len(ids)} tokens and the verdict up to {most}: together more "
+                f"than the context length of {limit}"
             )
         stop = StopRule(self._info.eos_ids, most, (), self._chat.detokenize)
         try:

@@ -74,7 +74,7 @@ def pair_prompt(first: Sequence[Exchange], second: Sequence[Exchange]) -> Messag
 
 
 def _user(parts: Sequence[str]) -> Messages:
-    # A single user message, since some templates have no system role.
+    # A single user message, because some templates have no system role.
     return ({"role": "user", "content": "\n\n".join(parts)},)
 
 
@@ -117,7 +117,7 @@ PAIR = re.compile(
 def read_verdict(kind: JudgementKind, reply: Reply) -> float | str | None:
     """Return the grade, or A, B or tie; None if the reply does not end in one.
 
-    A reply that was truncated at its cap has no verdict, since the verdict comes last.
+    A reply truncated at its length limit has no verdict, because the verdict comes last.
     """
     if reply.finish == "length":
         return None

@@ -1,4 +1,4 @@
-"""User data that replace the hub data of an lm-eval recipe.
+"""User data that replace the Hugging Face Hub data of an lm-eval recipe.
 
 `task.path` is a folder with a file for each split that the recipe names (`test.jsonl`,
 `train.parquet`, …), or one file with the samples.

@@ -36,7 +36,7 @@ def load_recipe(config: TaskConfig, left_out: Collection[str] = ()) -> tuple[Any
     recipe = _recipe_file(config)
     settings = _read(recipe)
     _refuse(config.name, settings)
-    # lm-eval merges an included file with what follows it, and reads its hub data otherwise.
+    # lm-eval merges an included file with what follows it, and reads its Hub data otherwise.
     kept = {name: value for name, value in settings.items() if name not in left_out}
     whole = kept if left_out else {"include": str(recipe)}
     whole |= own_data(config, settings) if config.path else {}
@@ -52,7 +52,7 @@ def load_recipe(config: TaskConfig, left_out: Collection[str] = ()) -> tuple[Any
                 "install them first."
             ) from error
         except Exception as error:  # lm-eval and datasets raise many kinds
-            remedy = "set task.path= to its data, or check that the hub can be reached"
+            remedy = "set task.path= to its data, or check that the Hugging Face Hub is reachable"
             if config.path:
                 remedy = (
                     f"check that {config.path} has the data that the recipe {recipe.name} reads"

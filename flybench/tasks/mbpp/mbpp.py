@@ -1,8 +1,8 @@
 """MBPP, sanitised: 257 short Python functions, run against their tests in the sandbox.
 
-Data: `task.path=` (sanitized-mbpp.json, of which the test part is asked: ids 11 to 510) or the hub.
-A prompt has the problem and the tests, since only they name the function. The score is pass@1 of
-the one answer.
+Data: `task.path=` (sanitized-mbpp.json, whose test split is used: ids 11 to 510) or the Hugging
+Face Hub. A prompt contains the problem and the tests, because only they name the function. The
+score is pass@1 of the one answer.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """MBPP+: MBPP's functions with many more inputs, run against the reference solution in the sandbox.
 
-Data: `task.path=` (MbppPlus.jsonl, which EvalPlus' package fetches from its releases) or the hub.
-The package `evalplus` has no data and is not needed: `plus_check.py` has its rules of comparison. A
-prompt has the problem with one assertion, which names the function. The score is pass@1 of the one
-answer, over the old and the new inputs.
+Data: `task.path=` (MbppPlus.jsonl, which EvalPlus's package downloads from its releases) or the
+Hugging Face Hub. The package `evalplus` has no data and is not needed: `plus_check.py` contains its
+comparison rules. A prompt contains the problem with one assertion, which names the function. The
+score is pass@1 of the one answer, over the old and the new inputs.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _of_evalplus(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_hub(row: dict[str, Any]) -> dict[str, Any]:
-    """Convert a row of the hub's data set, whose inputs and tolerance are in the program `test`."""
+    """Convert a row of the Hub's data set, whose inputs and tolerance are in the program `test`."""
     tree = ast.parse(row["test"])
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     atol = next(c.args[-1] for c in calls if getattr(c.func, "id", "") == "assertion")

@@ -95,7 +95,7 @@ def test_settings_that_differ_are_named(base: RunFolder, tmp_path: Path, capsys:
         ({"task": "products"}, "tasks differ (A: sums; B: products)"),
         ({"data_sha256": "b"}, "data differ"),
         ({"sampling": {"temperature": 1.0}}, "samplings differ"),
-        ({"task_config": {"max_new_tokens": 10}}, "caps on an answer"),
+        ({"task_config": {"max_new_tokens": 10}}, "answer length limits"),
         ({"models": {"target": {"files": {"x.gguf": "other"}}}}, "target models' weights differ"),
         (
             {"models": {"target": {"files": {"x": "w"}, "quantize": "int8"}}},
@@ -138,7 +138,7 @@ def test_times_of_another_device_are_left_out(base: RunFolder, tmp_path: Path, c
     other = write_run(tmp_path / "other", N, speed=3.0, device="a card")
     code, said, _ = compared(capsys, base.path, other.path)
     assert code == 0
-    assert "Times are not compared, since their devices differ (A: CPU; B: a card)" in said
+    assert "Times are not compared, because their devices differ (A: CPU; B: a card)" in said
     assert "seconds to answer" not in said and "right answers" in said
     code, _, err = compared(capsys, base.path, other.path, "--min-speedup", 1)
     assert code == 2

@@ -147,4 +147,4 @@ def test_no_finished_sample_recommends_ar() -> None:
     nothing = dict.fromkeys(("speedup", "speedup_ends", "gain", "gain_ends", "retention_ends"))
     found = recommend([finding(SPD, state="exact", n=0, **nothing)], 0.01)
     assert found.method is None and not found.resolved
-    assert found.sentences == ["Recommended: ar, since no sample was finished."]
+    assert found.sentences == ["Recommended: ar, because no sample was finished."]

@@ -158,6 +158,6 @@ def test_a_run_is_judged_in_one_go(
     (path,) = Path("results").glob("random-lookup-mt_bench-*")
     assert RunFolder(path).provenance()["judged"] == "unjudged"
     assert main(["score", str(path), "judge.max_new_tokens=2000"]) == 1
-    assert "which exceeds the model's context of 2048" in capfd.readouterr().err
+    assert "together more than the context length of 2048" in capfd.readouterr().err
     assert main([*command, "judge=local"]) == 2
     assert "add judge.model=" in capfd.readouterr().err
