@@ -280,6 +280,7 @@ def test_an_empty_draft_is_one_plain_step(
     assert counts(generation) == counts(ar_answer)[:40]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_asking_twice_answers_alike_whatever_came_between(

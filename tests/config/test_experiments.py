@@ -86,6 +86,7 @@ def test_every_preset_is_checked() -> None:
     assert set(TABLES) == {file.stem for file in files("experiment")}
 
 
+@pytest.mark.slow
 def test_a_group_on_top_replaces_what_a_sweep_says_of_it() -> None:
     given = ["experiment=paper_ablation", "model=random", "task=demo", "limit=2"]
     configs = composed(*given)

@@ -32,6 +32,7 @@ def counts_of_two_token_drafts(drafter: ModelDrafter | NestedDrafter) -> list[in
     return counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["model", "nested"])
 def test_sampled_drafts_follow_the_draft_model_own_distribution(kind: str) -> None:
     model = toys.TableModel(TABLE)

@@ -40,6 +40,7 @@ def paired_times(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarr
     return 2 * length * noise[0], length * noise[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [8, 15, 40, 164])
 def test_intervals_of_a_ratio_cover_the_truth_as_often_as_they_say(n: int) -> None:
     """Plain percentiles of eight samples cover it 88 times in 100, widened ones 93 times."""
@@ -273,6 +274,7 @@ def verdict_pairs(rng: np.random.Generator, n: int, right: float, lost: float, w
     return before, after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("right", "discordant"), [(0.8, 0.04), (0.5, 0.10), (0.9, 0.02)])
 def test_as_many_samples_as_planned_say_kept_as_often_as_planned(
     right: float, discordant: float

@@ -272,6 +272,7 @@ def test_an_overlong_prompt_is_one_failed_sample(config: RunConfig) -> None:
     assert records["item-0", "ar"].error is None
 
 
+@pytest.mark.slow
 def test_order_alternates_between_samples(finished: Plan) -> None:
     records = finished.folder.records()
     firsts = [name for (_, name), record in records.items() if record.position == 0]

@@ -85,6 +85,7 @@ def test_models_are_read_once_for_all_plans(monkeypatch: pytest.MonkeyPatch) -> 
     assert read == [models.target.path, models.draft.path, models.draft.path]
 
 
+@pytest.mark.slow
 def test_methods_of_one_pair_share_their_baseline(loads: list[int]) -> None:
     assert main(["run", *SWEPT]) == 0
     assert len(loads) == 1  # lookup wants no draft model, and is not disturbed by one
@@ -106,6 +107,7 @@ def test_what_wants_no_drafter_runs_beside_what_does(loads: list[int]) -> None:
     assert drafts["spd"] is not None
 
 
+@pytest.mark.slow
 def test_the_order_goes_there_and_back(loads: list[int]) -> None:
     main(["run", *SWEPT])
     found = {}
@@ -169,6 +171,7 @@ def test_a_cell_that_fails_leaves_the_others_alone(capsys: pytest.CaptureFixture
     assert len(folder("spd").records()) == 2 * ITEMS
 
 
+@pytest.mark.slow
 def test_a_folder_that_another_process_holds_is_left_to_it(
     loads: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -224,6 +227,7 @@ def test_the_count_forgets_what_a_failed_cell_had_ahead(
     assert "no room" in said and "8 of 8 answers" in said
 
 
+@pytest.mark.slow
 def test_settings_that_a_rule_does_not_read_make_no_cells(loads: list[int]) -> None:
     arguments = ["-m", *SMALL, "method=spd,fly", "method.k=7", "method.verify.theta=0.1,0.3"]
     assert main(["run", *arguments, "limit=1"]) == 0
@@ -239,6 +243,7 @@ def test_a_damaged_data_file_fails_its_cells_alone(capsys: pytest.CaptureFixture
     assert len(folder("spd").records()) == 2 * ITEMS
 
 
+@pytest.mark.slow
 def test_a_missing_model_fails_its_cells_alone(capsys: pytest.CaptureFixture[str]) -> None:
     paths = "model.draft.path=random:llama,gone.gguf"
     assert main(["run", "-m", *SMALL, "method=spd", "method.k=7", paths]) == 2
@@ -274,6 +279,7 @@ def test_cells_of_one_folder_each_get_their_samples(swept: str, records: int) ->
         assert found.provenance()["retention_margin"] == last
 
 
+@pytest.mark.slow
 def test_the_end_of_a_sweep_pools_its_seeds(capsys: pytest.CaptureFixture[str]) -> None:
     seeds = ["method=spd", "method.k=7", "sampling=t1", "seed=0,1"]
     assert main(["run", "-m", *SMALL, *seeds]) == 0

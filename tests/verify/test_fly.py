@@ -131,6 +131,7 @@ def test_a_draft_within_the_window_is_verified_exactly(rule: Rule) -> None:
         assert loose.tokens == decide(ExactVerifier(), draft, logits).tokens
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_kept_does_not_grow_with_theta(rule: Rule) -> None:
     rng = random.Random(5)
@@ -144,6 +145,7 @@ def test_kept_does_not_grow_with_theta(rule: Rule) -> None:
     assert falls > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_kept_does_not_grow_with_the_window(rule: Rule) -> None:
     rng = random.Random(6)

@@ -41,10 +41,10 @@ def is_loose(run: Run, arm: Arm) -> bool:
 
     Only a rule that is declared `lossless` is exact, whatever its outcomes say.
     """
-    settings = run.provenance.get("method_config") or {}
-    if "verify" not in settings or run.provenance.get("method") != arm.method:
+    rule = (run.provenance.get("method_config") or {}).get("verify") or {}
+    if "kind" not in rule or run.provenance.get("method") != arm.method:
         return bool(arm.row.loose_per_1000)
-    return not VerifyConfig.from_tree(settings["verify"]).option("lossless", False)
+    return not VerifyConfig.from_tree(rule).option("lossless", False)
 
 
 def _rule(run: Run, arm: Arm) -> str:

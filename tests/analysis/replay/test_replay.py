@@ -216,6 +216,7 @@ def test_a_wrong_setting_is_refused(setting: str, told: str) -> None:
     assert_one_sentence(error.value, told)
 
 
+@pytest.mark.slow
 def test_runs_that_differ_in_more_than_their_verdicts_are_refused() -> None:
     folder = run(*RECORDED["exact"], TRACED)
     with pytest.raises(FlybenchError) as error:

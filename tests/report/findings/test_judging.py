@@ -59,6 +59,7 @@ def test_grades_and_comparisons_are_told_in_words(judged: RunFolder, tmp_path: P
     assert "win rate 25.0" in markdown and LOUD not in markdown
 
 
+@pytest.mark.slow
 def test_nothing_is_shown_as_right_or_wrong(judged: RunFolder, tmp_path: Path) -> None:
     html = write_report([judged], tmp_path / "out").read_text()
     before_glossary = html.split('id="glossary"')[0]
@@ -75,6 +76,7 @@ def test_runs_with_and_without_a_judge_share_a_page(judged: RunFolder, tmp_path:
     assert "win rate against AR" in html and "✓" in twin and "McNemar p" in html
 
 
+@pytest.mark.slow
 def test_a_page_without_a_judge_says_nothing_of_one(tmp_path: Path) -> None:
     html = write_report([write_run(tmp_path / "sums", 3)], tmp_path / "out").read_text()
     head = html.split('id="verdict"')[1].split("<details")[0]

@@ -51,6 +51,7 @@ COUNTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "bad",
     [

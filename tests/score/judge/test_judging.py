@@ -85,6 +85,7 @@ def test_the_second_turn_is_judged_with_its_reference(folder: RunFolder) -> None
     assert sum("It is 4." in prompt for prompt in prompts) == 6
 
 
+@pytest.mark.slow
 def test_a_judge_that_favours_a_place_decides_nothing(folder: RunFolder) -> None:
     with endpoint(lambda number, prompt: Answer("Verdict: A")) as server:
         assert score(folder, server) == 0
@@ -106,6 +107,7 @@ def test_unreadable_verdicts_are_counted_and_left_out(folder: RunFolder) -> None
     assert folder.provenance()["judged"] == "partly judged"
 
 
+@pytest.mark.slow
 def test_nothing_is_asked_twice(folder: RunFolder, tmp_path: Path) -> None:
     with endpoint(honest) as server:
         score(folder, server)
@@ -159,6 +161,7 @@ def test_without_a_judge_a_folder_stays_as_it_was(folder: RunFolder) -> None:
     assert not (folder.path / JUDGEMENTS).exists()
 
 
+@pytest.mark.slow
 def test_no_file_holds_the_key(folder: RunFolder, tmp_path: Path) -> None:
     with endpoint(honest) as server:
         score(folder, server)
