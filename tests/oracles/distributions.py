@@ -46,7 +46,7 @@ def judge_many(
     sampling: Sampling,
     generator: torch.Generator,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """B independent verdicts at once: accepted [B], next token [B], fates [B, N].
+    """B independent verdicts at once: accepted [B], next token [B], outcomes [B, N].
 
     `vmap` runs the verifier's own code on every row of the batch, with noise of its own for each.
     """

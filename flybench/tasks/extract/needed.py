@@ -11,9 +11,11 @@ import symtable
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-IMPORTS = (ast.Import, ast.ImportFrom)
 ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
+BINDING = (
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom),
+    *ASSIGNMENTS,
+)
 
 
 class Statement(NamedTuple):
@@ -37,21 +39,30 @@ class Statement(NamedTuple):
             return False
         return node.module == "__future__" or any(each.name == "*" for each in node.names)
 
+    @property
+    def sets_up(self) -> bool:
+        """Whether it acts rather than binds; a docstring does neither."""
+        constant = isinstance(self.node, ast.Expr) and isinstance(self.node.value, ast.Constant)
+        return not constant and not isinstance(self.node, BINDING)
 
-def needed_statements(own: ast.Module, others: Sequence[ast.Module], name: str) -> list[ast.stmt]:
-    """Return the statements that `name` needs: of `others` its helpers, then those of `own`."""
-    helpers = [Statement.of(node) for other in others for node in other.body]
-    statements = [Statement.of(node) for node in own.body]
+
+def needed_statements(
+    own: Sequence[ast.stmt], others: Sequence[ast.stmt], name: str
+) -> list[ast.stmt]:
+    """Return the statements that `name` needs: of `others` its helpers, then those of `own`.
+
+    One of `own` binds `name`.
+    """
+    helpers = [each for each in map(Statement.of, others) if isinstance(each.node, BINDING)]
+    statements = [Statement.of(node) for node in own]
     last = max(at for at, each in enumerate(statements) if name in each.binds)
-    setup = [each for each in statements[:last] if _sets_up(each.node)]
+    # A statement that uses an earlier definition of the function is a demo of it.
+    setup = [each for each in statements[:last] if each.sets_up and name not in each.reads]
     needed = {name}.union(*(each.reads for each in setup))
     while more := _read_by(needed, statements, helpers) - needed:
         needed |= more
-    variables = {
-        bound for each in statements if isinstance(each.node, ASSIGNMENTS) for bound in each.binds
-    }
-    own_names = {bound for each in statements for bound in each.binds}
-    kept = [each for each in helpers if each.binds & needed - own_names and _binding(each.node)]
+    variables = _bound([each for each in statements if isinstance(each.node, ASSIGNMENTS)])
+    kept = [each for each in helpers if each.binds & needed - _bound(statements)]
     for at, each in enumerate(statements):
         filling = at > last and name not in each.reads and each.reads & needed & variables
         if each.always or each.binds & needed or each in setup or filling:
@@ -61,20 +72,13 @@ def needed_statements(own: ast.Module, others: Sequence[ast.Module], name: str) 
 
 def _read_by(needed: set[str], own: list[Statement], helpers: list[Statement]) -> set[str]:
     """Return the names that the definitions of `needed` read."""
-    bound = {name for each in own for name in each.binds}
     reading = [each for each in own if each.binds & needed]
-    reading += [each for each in helpers if each.binds & needed - bound]
+    reading += [each for each in helpers if each.binds & needed - _bound(own)]
     return {name for each in reading for name in each.reads}
 
 
-def _sets_up(node: ast.stmt) -> bool:
-    """Return whether a statement acts rather than defines; a docstring does neither."""
-    constant = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return not constant and not _binding(node)
-
-
-def _binding(node: ast.stmt) -> bool:
-    return isinstance(node, (*DEFINITIONS, *IMPORTS, *ASSIGNMENTS))
+def _bound(statements: Sequence[Statement]) -> set[str]:
+    return {name for each in statements for name in each.binds}
 
 
 def _is_bound(symbol: symtable.Symbol) -> bool:

@@ -24,7 +24,11 @@ CURRENCY = r"\\?[$€£¥₹]"
 UNITS = ("m", "mm", "cm", "dm", "km", "in", "ft", "yd", "mi")
 NO_EXPONENT = r"(?<!\^)(?<!\^\{)" + "".join(rf"(?<!\b{unit})" for unit in UNITS)
 SIGN = rf"(?:(?<![\w)\]}}])[-−])?(?:{CURRENCY}[{SPACES}]?)?"
-GROUPED = rf"\d{{1,3}}(?:{SEPARATOR}\d{{2,3}})*{SEPARATOR}\d{{3}}(?!\d)"
+# Groups of three behind one kind of separator, or India's 1,00,000.
+GROUPED = (
+    rf"(?:\d{{1,3}}(?P<separator>{SEPARATOR})\d{{3}}(?:(?P=separator)\d{{3}})*(?!\d)"
+    r"|\d{1,2}(?:,\d{2})+,\d{3}(?!\d))"
+)
 NUMBER = re.compile(rf"{SIGN}{NO_EXPONENT}(?:(?:{GROUPED}|\d+)(?:\.\d+)?|\.\d+)")
 MARK = re.compile(r"####\s*([^\n]*)")
 BOX = re.compile(r"\\f?boxed\s*(?:\{|(?=[\d\-−.]))")
@@ -48,12 +52,13 @@ def final_number_text(text: str) -> str | None:
     for place in _marked(own):
         if found := NUMBER.search(place.rsplit("=", 1)[-1]):
             return found[0]
-    return str(NUMBER.findall(own)[-1])
+    *_, last = NUMBER.finditer(own)
+    return last[0]
 
 
 def as_number(text: str) -> Decimal | None:
     """Return a decimal number from text such as `-$1,234.50`; None if it is not a number."""
-    plain = re.sub(rf"{SEPARATOR}|{CURRENCY}|_", "", text.strip())
+    plain = re.sub(rf"{SEPARATOR}|{CURRENCY}", "", text.strip())
     try:
         return Decimal(plain.replace("−", "-"))
     except InvalidOperation:
@@ -64,18 +69,16 @@ def _marked(text: str) -> Iterator[str]:
     """Yield the places that are marked as the answer, the first choice first."""
     if mark := MARK.search(text):
         yield mark[1]
-    yield from reversed(list(_boxes(text)))
+    for box in reversed(list(BOX.finditer(text))):
+        rest = text[box.end() :]
+        yield _braced(rest) if box[0].endswith("{") else re.split(r"[\n$]", rest)[0]
 
 
-def _boxes(text: str) -> Iterator[str]:
-    """Yield the content of every box, with nested braces."""
-    for box in BOX.finditer(text):
-        if not box[0].endswith("{"):
-            yield text[box.end() :].split("\n")[0].split("$")[0]
-            continue
-        depth = 1
-        for end in range(box.end(), len(text)):
-            depth += {"{": 1, "}": -1}.get(text[end], 0)
-            if depth == 0:
-                break
-        yield text[box.end() : end if depth == 0 else None]
+def _braced(text: str) -> str:
+    """Return what precedes the brace that closes a group, all of `text` if none does."""
+    depth = 1
+    for brace in re.finditer(r"[{}]", text):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return text[: brace.start()]
+    return text

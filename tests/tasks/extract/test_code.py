@@ -1,6 +1,8 @@
 """Programs in answers: fenced in every way that models write, bare, quoted first, mended later."""
 
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any, cast
 
 import pytest
 
@@ -10,6 +12,15 @@ CODE = "def f(x):\n    return x\n"
 STUB = 'def f(x):\n    """Return x."""\n'
 QUOTING = 'def f(x):\n    """Doc.\n\n    ```\n    f(3)\n    ```\n    """\n    return x\n'
 FENCED = f"```python\n{CODE}```"
+
+
+def function_in(answer: str) -> Callable[[int], int]:
+    """What the program in `answer` makes of `f`."""
+    code = program_in(answer, "f")
+    assert code is not None
+    space: dict[str, Any] = {"__name__": "answer"}
+    exec(code, space)
+    return cast(Callable[[int], int], space["f"])
 
 
 @pytest.mark.parametrize(
@@ -41,11 +52,8 @@ FENCED = f"```python\n{CODE}```"
     ],
 )
 def test_a_program_that_defines_the_function_is_found(answer: str) -> None:
-    code = program_in(answer, "f")
-    assert code is not None
-    space: dict[str, object] = {}
-    exec(code, space)
-    assert space["f"](3) == 3  # type: ignore[operator]
+    f = function_in(answer)
+    assert f(3) == 3
 
 
 def test_what_does_not_define_it_is_none() -> None:
@@ -118,17 +126,17 @@ RIGHT = {
     "a decorator": f"```python\nfrom functools import cache\n\n@cache\n{CODE}```",
     "a star import": "```python\nfrom math import *\n\ndef f(x):\n    return floor(x)\n```",
     "a second try": f"```python\ndef f(x):\n    return 0\n```\nNo:\n{FENCED}\nUse: `f(3)`",
+    "a demo between a stub and the function": (
+        f"```python\n{STUB}    pass\n\nprint(f(int(input())))\n\n{CODE}```"
+    ),
     "a return at the top level": f"```python\n{CODE}\nreturn f(3)\n```",
 }
 
 
 @pytest.mark.parametrize("answer", RIGHT.values(), ids=RIGHT)
 def test_a_right_function_is_right_whatever_stands_around_it(answer: str) -> None:
-    code = program_in(answer, "f")
-    assert code is not None
-    space: dict[str, object] = {"__name__": "answer"}
-    exec(code, space)
-    assert space["f"](3) == 3  # type: ignore[operator]
+    f = function_in(answer)
+    assert f(3) == 3
 
 
 WRONG = {
@@ -144,12 +152,9 @@ WRONG = {
 
 @pytest.mark.parametrize("answer", WRONG.values(), ids=WRONG)
 def test_a_wrong_function_stays_wrong(answer: str) -> None:
-    code = program_in(answer, "f")
-    assert code is not None
-    space: dict[str, object] = {"__name__": "answer"}
-    exec(code, space)
+    f = function_in(answer)
     with suppress(NameError, TypeError):
-        assert space["f"](3) != 3  # type: ignore[operator]
+        assert f(3) != 3
 
 
 def test_what_is_whole_is_left_as_it_was_written() -> None:

@@ -48,6 +48,8 @@ WRITTEN = {
     "Swiss": ("70'000 Franken", "70000"),
     "Indian": ("Rs 1,00,000 in all", "100000"),
     "a list of numbers is no group": ("They are 10,20", "20"),
+    "numbers of different lengths are no group": ("rooms 5 12 300", "12300"),
+    "separators do not mix": ("1,234 567", "567"),
     "years are no group": ("from 1999 to 2004", "2004"),
     "two numbers side by side": ("rooms 12 13", "13"),
     "currency behind a minus": ("In the end she has -$18.", "-18"),
@@ -87,3 +89,7 @@ def test_what_people_write(text: str, number: str) -> None:
 def test_a_gold_answer_is_read_likewise() -> None:
     assert as_number(" 1,200") == as_number("$1{,}200") == as_number("1 200") == 1200
     assert as_number("−$3") == -3
+
+
+def test_a_looping_answer_is_read_in_no_time() -> None:
+    assert final_number("It is 18. " + r"\boxed{" * 5000) == 18
