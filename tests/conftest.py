@@ -22,6 +22,7 @@ from flybench.run import runner as run
 from flybench.sampling import Sampling
 from tests.helpers import toys
 
+# For fixtures that are made before a test; `one_thread` below is for the tests.
 torch.set_num_threads(1)
 # No test needs the true bandwidth, which takes the better part of a second to find.
 bandwidth.BUFFER_BYTES["cpu"] = 32 << 20

@@ -28,6 +28,7 @@ from flybench.verify.base import Verifier
 from flybench.verify.exact import ExactVerifier
 from flybench.verify.fly import FlyVerifier
 from tests.helpers import toys
+from tests.helpers.lanes import fast_only
 from tests.oracles.stop import truncate
 
 SPD = MethodConfig("spd", 5, DraftConfig.of("model"))
@@ -630,13 +631,7 @@ SAMPLED = {
 }
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        pytest.param(method, id=name, marks=[] if name == "spd" else pytest.mark.slow)
-        for name, method in SAMPLED.items()
-    ],
-)
+@pytest.mark.parametrize("method", fast_only(SAMPLED, "spd"))
 def test_sampled_answers_follow_the_target_distribution(method: MethodConfig) -> None:
     sampling, draws, prompt = Sampling(0.9), 2000, [1, 2, 3, 0, 1, 2]
     target = EagerTarget(toys.TableModel(TABLE))  # type: ignore[arg-type]

@@ -122,7 +122,10 @@ def test_a_finished_run_is_read_without_its_file(kind: str, tmp_path: Path) -> N
             '@verifier("a")\nclass Mine:\n    x: int = parameter(help="h")',
             "line 3.*'default'",
         ),
-        ('@verifier("a")\nclass Mine:\n    x: int = parameter(default=0, minimum=0)', "'minimum'"),
+        (
+            '@verifier("a")\nclass Mine:\n    x: int = parameter(default=0, minimum=0)',
+            "line 3.*'minimum'",
+        ),
         ("@verifier()\nclass Mine:\n    pass", "line 1.*only positional argument"),
         ('@verifier(kind="a")\nclass Mine:\n    pass', "line 1.*only positional argument"),
     ],
@@ -132,7 +135,7 @@ def test_a_wrong_declaration_names_its_file_and_line(
 ) -> None:
     file = tmp_path / "mine.py"
     file.write_text(source)
-    with pytest.raises(FlybenchError, match=f"{file} {said}" if "line" in said else said):
+    with pytest.raises(FlybenchError, match=f"{file} {said}"):
         declarations("verify", f"file:{file}:Mine")
 
 

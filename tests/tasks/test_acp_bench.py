@@ -43,6 +43,8 @@ def test_prompts_are_those_of_lm_eval_with_two_shots(task: AcpBenchTask) -> None
     ("answer", "correct", "positive"),
     [
         ("[(at-ferry l0)] [(at-ferry l4)]", 1, 1),
+        ("<think>Maybe [(p)] [(q)].</think>[(at-ferry l0)] [(at-ferry l4)]", 1, 1),
+        ("<think>Maybe [(at-ferry l0)] [(at-ferry l4)]", 0, 0),
         ("The lists are [(AT-FERRY  L0)] and [ (at-ferry l4) ].", 1, 1),
         ("**Positive Effects**: (at-ferry l0)\n**Negative Effects**: (at-ferry l4)", 1, 1),
         ("[(at-ferry l4)] [(at-ferry l0)]", 0, 0),

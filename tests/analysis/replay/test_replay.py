@@ -27,6 +27,7 @@ from flybench.records.folder import RunFolder
 from flybench.run.plan import make_plan
 from flybench.run.sweep import Sweep
 from tests.helpers import toys
+from tests.helpers.lanes import fast_only
 from tests.helpers.toys import assert_one_sentence
 
 MODEL = ["model.target.path=random:llama:1", "model.draft.path=random:llama:1"]
@@ -42,7 +43,6 @@ RECORDED = {
     "lookup": ["method=lookup", "method.k=6"],
     "graph": [*FLY, "engine=graph"],
 }
-QUICK = ("official", "lookup")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -93,13 +93,7 @@ def recorded_rounds(folder: RunFolder, method: str) -> list[tuple[int, int, int,
     )
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        pytest.param(settings, id=name, marks=[] if name in QUICK else pytest.mark.slow)
-        for name, settings in RECORDED.items()
-    ],
-)
+@pytest.mark.parametrize("settings", fast_only(RECORDED, "official", "lookup"))
 def test_the_recorded_setting_gives_the_recorded_rounds(settings: Sequence[str]) -> None:
     folder = run(*settings, TRACED)
     method = recorded_config(folder).method

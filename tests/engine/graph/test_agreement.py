@@ -17,6 +17,7 @@ from flybench.engine.graph.model import GraphModel
 from flybench.engine.graph.target import GraphTarget
 from flybench.sampling import Sampling
 from tests.helpers import toys
+from tests.helpers.lanes import fast_only
 from tests.helpers.tracing import traced
 
 STRICT = VerifyConfig.of("fly", theta=math.inf)
@@ -52,13 +53,7 @@ def both(
     return eager.decode(prompt, stop, 3), graph.decode(prompt, stop, 3)
 
 
-@pytest.mark.parametrize(
-    "sampling",
-    [
-        pytest.param(SAMPLINGS["greedy"], id="greedy"),
-        pytest.param(SAMPLINGS["sampled"], id="sampled", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("sampling", fast_only(SAMPLINGS, "greedy"))
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_graph_and_eager_agree_token_for_token(
     method: MethodConfig,
