@@ -67,7 +67,8 @@ class Piece(NamedTuple):
 
     def is_placeholder(self, name: str) -> bool:
         """Whether the function says nothing but a docstring, `...`, `pass` or a refusal."""
-        bodies = [body for room in (self.tree, *self.classes) for body in _bodies(room, name)]
+        bodies = _bodies(self.tree, name)
+        bodies += [body for each in self.classes for body in _bodies(each, name)]
         return bool(bodies) and all(_says_nothing(node) for node in bodies[-1])
 
 
